@@ -19,7 +19,7 @@ with control():
         lambda value: sections.frame(value, mechanism, seed),
         mechanism,
         seed,
-        playing=True,
+        playing="Play",
         reverse=True,
     )
 controls.link_problems()

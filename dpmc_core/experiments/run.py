@@ -4,8 +4,10 @@ Data flows one way: spec → data → solver steps → metrics → result; ledge
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from numpy.typing import NDArray
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.spec import RunSpec
@@ -13,6 +15,7 @@ from dpmc_core.experiments.tasks.factorize import FactorResult, factorize_steps
 from dpmc_core.experiments.tasks.rate import RunResult, rate_steps
 from dpmc_core.experiments.tasks.recommend import RecommendResult, recommend_steps
 
+_PICTURES = 40
 AnyResult = RunResult | RecommendResult | FactorResult
 
 
@@ -50,6 +53,18 @@ def steps(spec: RunSpec, **options: Any) -> Iterator[Any]:
     overflow.
     """
     return TASKS[spec.task].steps(spec, **options)
+
+
+def watched(spec: RunSpec) -> Iterator[Any]:
+    """``steps`` whose results have ``pictures``, of at most about forty steps and the last."""
+    pictures: dict[int, NDArray[Any]] = {}
+    every = -(-spec.length // _PICTURES)
+    for result in steps(spec):
+        count = result.final.iteration
+        if count == 1 or count % every == 0 or result.finished:
+            picture = result.picture
+            pictures |= {} if picture is None else {count: picture}
+        yield replace(result, pictures=dict(pictures))
 
 
 def run(spec: RunSpec, **options: Any) -> Any:

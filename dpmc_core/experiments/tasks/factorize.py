@@ -112,6 +112,14 @@ class FactorResult(Result[FactorMetrics]):
             else float("nan")
         )
 
+    @property
+    def picture(self) -> NDArray[Any] | None:
+        """The parts of images, each as bright as its brightest pixel."""
+        if self.clean.unit != "image":
+            return None
+        brightest = np.maximum(self.dictionary.max(axis=0), 1e-300)
+        return np.round(255 * np.clip(self.dictionary / brightest, 0, 1)).astype(np.uint8)
+
     @cached_property
     def against_baseline(self) -> Comparison:
         """This objective minus the best baseline's, over the choice of columns."""
@@ -248,6 +256,7 @@ def factorize_steps(
             clean.values, step.dictionary, sweeps, None if last else coefficients, target
         )
         metrics = (*metrics, _measure(step, clean, coefficients, target, started))
+        yielded = time.perf_counter()
         yield FactorResult(
             spec=spec,
             samples=kept,
@@ -265,9 +274,10 @@ def factorize_steps(
             reference=reference(spec.data, spec.algorithm.rank, clean if chooses else None)
             if last and own and compare
             else float("nan"),
-            seconds=time.perf_counter() - started,
+            seconds=yielded - started,
             finished=last,
         )
+        started += time.perf_counter() - yielded  # others may compute meanwhile
 
 
 def _measure(

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import FactorModel, fit_baselines
@@ -30,6 +31,9 @@ from dpmc_core.metrics.ratings import (
     truth_rmse_clipped,
 )
 from dpmc_core.privacy import Ledger
+
+CORNER = 40
+"""How many users and items ``RunResult.picture`` has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,14 @@ class RunResult(RatingsResult[StepMetrics]):
     def truth(self) -> float | None:
         """The RMSE on the whole noiseless matrix of synthetic data."""
         return self.final.truth_rmse
+
+    @property
+    def picture(self) -> NDArray[Any] | None:
+        """A corner of the completed matrix, of synthetic ratings."""
+        if self.split.test.truth is None:
+            return None
+        users, items = self.model.user_factors, self.model.item_factors
+        return (users[:CORNER] @ items[:CORNER].T).astype(np.float32)
 
     @cached_property
     def against_baseline(self) -> Comparison:
@@ -142,6 +154,7 @@ def rate_steps(
                     f"iteration {step.iteration} overflowed; a larger reg (λ) or less noise "
                     "keeps it finite."
                 )
+            yielded = time.perf_counter()
             yield RunResult(
                 spec=spec,
                 metrics=metrics,
@@ -151,9 +164,10 @@ def rate_steps(
                 baselines=baselines,
                 baseline_squares=baseline_squares,
                 split=split,
-                seconds=time.perf_counter() - started,
+                seconds=yielded - started,
                 finished=step.iteration == spec.length,
             )
+            started += time.perf_counter() - yielded  # others may compute meanwhile
 
 
 def _measure(

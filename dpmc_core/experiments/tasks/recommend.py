@@ -131,3 +131,4 @@ def recommend_steps(
                 seconds=seconds,
                 finished=step.iteration == spec.length,
             )
+            started += time.perf_counter() - started - seconds  # others may compute meanwhile

@@ -161,12 +161,14 @@ class Accounted(ABC):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result(Accounted, Generic[Metrics]):
     """A run so far, with its ``metrics`` per step, and the values of ``baselines`` on the same
-    data; ``finished`` is False while it runs.
+    data; ``finished`` is False while it runs. ``pictures`` are what the model looked like after
+    some of the steps, by their number, where somebody watches.
     """
 
     metrics: tuple[Metrics, ...]
     seconds: float
     finished: bool
+    pictures: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
     baselines: dict[str, float]
     less_is_better: ClassVar[bool] = True
@@ -190,6 +192,11 @@ class Result(Accounted, Generic[Metrics]):
     @property
     def truth(self) -> float | None:
         """The error on the whole noiseless matrix, of synthetic ratings."""
+        return None
+
+    @property
+    def picture(self) -> NDArray[Any] | None:
+        """What the model looks like, in few bytes; None for what has no look."""
         return None
 
     @property

@@ -237,9 +237,11 @@ class ClusterWorker:
         most: int = 0,
         keep: bool = False,
         private: bool = False,
+        together: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """See ``Worker.draw``. With ``keep`` a process that saw nobody's own data stays, with its
-        place on the cluster, for the next ``draw`` or until it is closed.
+        place on the cluster, for the next ``draw`` or until it is closed. Specs go one after the
+        other, ``together`` or not: what a lost worker has finished need not be made again.
         """
         self.note, self._held_before, done = "", 0, 0
         here = ""

@@ -21,6 +21,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError
@@ -144,6 +146,7 @@ class Worker:
         most: int = 0,
         keep: bool = False,
         private: bool = False,
+        together: bool = False,
     ) -> Generator[tuple[int, Any, bool] | None, None, None]:
         """What the generator ``steps`` yields for each of ``specs``, which see ``sets``, with the
         spec's number and whether it was its last (then None stands for the one before):
@@ -155,7 +158,8 @@ class Worker:
 
         A process that has seen somebody's own data (``sets``, or ``private`` specs) ends with the
         job, and another one is started: what it held is gone for good. With ``keep`` the job goes
-        on in the next ``draw``, and ends when the process is closed.
+        on in the next ``draw``, and ends when the process is closed. ``together``: the specs
+        advance by turns, a step each, and what one of them raises comes when the others are done.
         """
         self.start()
         process = self._process
@@ -164,7 +168,9 @@ class Worker:
         number = self._number
         try:
             process.send(
-                pickle.dumps(("draw", number, (steps, tuple(specs), tuple(sets), most), 0))
+                pickle.dumps(
+                    ("draw", number, (steps, tuple(specs), tuple(sets), most, together), 0)
+                )
             )
         except OSError:
             raise self._ended() from None
@@ -238,27 +244,39 @@ class Worker:
 
 def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
     """Draw results and send them on; what was worked out of the last ones is sent with them."""
-    steps, specs, sets, _ = content
+    steps, specs, sets, _, together = content
+    waiting = list(enumerate(specs))
+    turns = [waiting] if together else [[one] for one in waiting]
+    failed: DPMCError | None = None
     pause, last = 0.0, -_SEND_EVERY
     try:
         with user_datasets.using(*sets):
-            for k, spec in enumerate(specs):
-                latest, sent = None, True
-                for latest in steps(spec):
-                    sent = False
-                    if stopped():
-                        return
-                    if time.monotonic() - last >= max(_SEND_EVERY, pause):
+            for turn in turns:
+                going = {k: steps(spec) for k, spec in turn}
+                latest: dict[int, Any] = {}  # of each what was not sent yet
+                shown: dict[int, Any] = {}
+                while going:
+                    for k in list(going):
+                        try:
+                            latest[k] = shown[k] = next(going[k])
+                        except StopIteration:
+                            del going[k]
+                            _send_last(sender, k, shown.get(k), sent=k not in latest)
+                            latest.pop(k, None)
+                        except DPMCError as error:
+                            del going[k]
+                            failed = failed or error
+                        if stopped():
+                            return
+                    if latest and time.monotonic() - last >= max(_SEND_EVERY, pause):
                         began = time.monotonic()
-                        sender.send("result", (k, latest, False))
-                        last, sent = time.monotonic(), True
+                        for k, result in latest.items():
+                            sender.send("result", (k, result, False))
+                        latest.clear()
+                        last = time.monotonic()
                         pause = 10 * (last - began)  # large results must not fill the time
-                if latest is None:
-                    continue
-                named = [name for name in _WORKED_OUT if hasattr(type(latest), name)]
-                for name in named:  # kept with the result: the page need not wait for them
-                    getattr(latest, name)
-                sender.send("result", (k, latest if named or not sent else None, True))
+                if failed is not None:
+                    raise failed
     except DPMCError as error:
         sender.send("raised", error)
     except MemoryError:
@@ -271,6 +289,28 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
         )
     else:
         sender.send("end", None)
+
+
+def _send_last(sender: Sender, k: int, result: Any, *, sent: bool) -> None:
+    """Send the last result of a spec, with what was worked out of it: the page need not wait."""
+    if result is None:
+        return
+    named = [name for name in _WORKED_OUT if hasattr(type(result), name)]
+    for name in named:
+        getattr(result, name)
+    sender.send("result", (k, result if named or not sent else None, True))
+
+
+def _load() -> None:
+    """Make small runs: what is loaded and compiled for the first need not be waited for later."""
+    from dpmc_core.experiments import RunSpec, run
+
+    ratings = {"n_users": 12, "n_items": 10, "observed": 0.5, "iterations": 1}
+    images = {"algorithm": "nmf", "dataset": "cartoon", "n_samples": 20, "rounds": 1}
+    for small in ({**ratings, "mechanism": "huber", "variance": 2.0}, images):
+        result = run(RunSpec.of(rank=2, **small))
+        for name in _WORKED_OUT:
+            getattr(result, name, None)
 
 
 def main() -> None:
@@ -302,8 +342,13 @@ def main() -> None:
     threading.Thread(target=sort, daemon=True).start()
     import dpmc_core.experiments  # noqa: F401 - before the first job comes
 
+    # where others come first (``Share.nice``), two threads of BLAS wait for each other: twice the
+    # time; the solvers have threads of their own
+    threadpool_limits(1)
     with suppress(BrokenPipeError):  # the next read tells that the parent is gone
         send(outbox, pickle.dumps(("ready", 0, None, 0)))
+    if jobs.empty():
+        _load()
     while True:
         _, number, content, _ = jobs.get()
         try:

@@ -62,7 +62,7 @@ def follow(asked: Question) -> None:
 
     if asked.run == "own":
         values = controls.with_linked("u_count", MANY, "releases_shown")
-        drag.follow("u_count", values, frame, replace(asked, count=1), playing=True)
+        drag.follow("u_count", values, frame, replace(asked, count=1), playing="Play")
 
 
 def verdict(counts: Counts) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
+from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
@@ -17,7 +19,7 @@ from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map
 
-_FEW_STEPS = 3  # a curve of so few points says less than bars
+FEW_STEPS = 3  # a curve of so few points says less than bars
 
 
 def look_of(letter: str, title: str) -> Identity:
@@ -46,7 +48,7 @@ class Named:
 
 def main_figure(results: Sequence[Named], clip: bool) -> Drawn:
     """RMSE per iteration; where there are at most three, bars of what they end at."""
-    few = all(named.result.spec.length <= _FEW_STEPS for named in results)
+    few = all(named.result.spec.length <= FEW_STEPS for named in results)
     return rmse_bars(results, clip) if few else rmse_curves(results, clip)
 
 
@@ -80,6 +82,11 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
 
     Baselines as horizontal lines.
     """
+    return rmse_until(results, clip, math.inf)
+
+
+def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
+    """The same up to ``iteration``, on the axes of the whole."""
     fig = figure(
         "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=380
     )
@@ -91,10 +98,11 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
         x = np.array([m.iteration for m in metrics])
         y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
         half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
-        band(fig, named.look.colour, x, y, half)
-        curve(fig, named.look, x, y)
-        ends.append((float(x[-1]), float(y[-1]), named.label))
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
+        until = int(np.searchsorted(x, iteration, "right"))
+        band(fig, named.look.colour, x[:until], y[:until], half[:until])
+        curve(fig, named.look, x[:until], y[:until])
+        ends.append((math.inf, float(y[until - 1]), named.label))
         rows += [
             {
                 "configuration": named.label,
@@ -137,20 +145,29 @@ def _best_baseline(result: RunResult) -> dict[str, float]:
 
 
 @drawn_once.of_results
-def completed(results: Sequence[Named], size: int = 40) -> Drawn | None:
-    """Truth beside each completed matrix, for synthetic data.
-
-    The first ``size`` users and items. None without truth.
+def completed(results: Sequence[Named]) -> Drawn | None:
+    """Truth beside each completed matrix, for synthetic data: the first users and items. None
+    without truth.
     """
-    ratings = results[0].result.split.test
-    if ratings.truth is None:
+    pictures = [named.result.picture for named in results]
+    return _completed(results, [picture for picture in pictures if picture is not None])
+
+
+def completed_until(results: Sequence[Named], iteration: int) -> Drawn | None:
+    """The same after ``iteration``, where each was watched."""
+    seen = [named.result.pictures for named in results]
+    if not all(seen):
         return None
-    truth = ratings.truth.left[:size] @ ratings.truth.right[:size].T
-    panels = [("truth", truth)]
-    for named in results:
-        model = named.result.model
-        panels.append((named.letter, model.user_factors[:size] @ model.item_factors[:size].T))
-    return heat_map(panels, float(truth.min()), float(truth.max()))
+    return _completed(results, [one[max(k for k in one if k <= iteration)] for one in seen])
+
+
+def _completed(results: Sequence[Named], pictures: Sequence[FloatArray]) -> Drawn | None:
+    truth = results[0].result.split.test.truth
+    if truth is None:
+        return None
+    whole = truth.left[:CORNER] @ truth.right[:CORNER].T
+    panels = [(named.letter, picture) for named, picture in zip(results, pictures, strict=True)]
+    return heat_map([("truth", whole), *panels], float(whole.min()), float(whole.max()))
 
 
 @drawn_once.of_results

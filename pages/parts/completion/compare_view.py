@@ -11,12 +11,12 @@ from dpmc_core.wording import signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named
-from pages.parts.frame import python_lines
+from pages.parts.frame import drag, python_lines
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import observations, pair, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
-from pages.parts.ui.figures import show
+from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import code, download
 
@@ -74,10 +74,60 @@ def so_far(job: jobs.Job, clip: bool) -> bool:
     return bool(shown)
 
 
+def _replayed(results: list[Named], clip: bool) -> int | None:
+    """Draw the slider of finished runs; returns the iteration it stands at, None for the end."""
+    last = max(n.result.final.iteration for n in results)
+    steps = {step for n in results for step in n.result.pictures}
+    if not steps:
+        iterations = range(1, last + 1)
+        steps = {*iterations[:: -(-last // 40)]}
+    if last <= run_charts.FEW_STEPS or not all(n.result.finished for n in results):
+        return None
+    at = drag.replay(
+        "replay",
+        [n.result for n in results],
+        sorted({*steps, last}),
+        lambda living, step: _frame(named(living), clip, step),
+        "After iteration",
+    )
+    return None if at == last else at
+
+
+def _frame(results: list[Named], clip: bool, step: int) -> drag.Frame:
+    """What the page shows after an iteration."""
+    if step == max(n.result.final.iteration for n in results):
+        curves, matrix = run_charts.rmse_curves(results, clip), run_charts.completed(results)
+        said = texts.verdict(results)
+    else:
+        curves = run_charts.rmse_until(results, clip, step)
+        matrix, said = run_charts.completed_until(results, step), _after(results, clip, step)
+    figures = {"rmse": curves[0], **({} if matrix is None else {"completed": matrix[0]})}
+    return drag.Frame(said, figures)
+
+
+def _after(results: list[Named], clip: bool, step: int) -> str:
+    errors = []
+    for n in results:
+        metrics = n.result.metrics[min(step, len(n.result.metrics)) - 1]
+        error = metrics.test_rmse_clipped if clip else metrics.test_rmse
+        errors.append(f"{n.letter} {three(error)}")
+    return f"After iteration {step}, the error (held-out RMSE) is: {', '.join(errors)}."
+
+
 def results_of(results: list[Named], clip: bool) -> None:
     """Everything that finished runs show."""
-    verdict(texts.verdict(results))
-    figures(results, clip)
+    above = st.container()
+    step = _replayed(results, clip)
+    with above:
+        if step is None:
+            verdict(texts.verdict(results))
+            figures(results, clip)
+        else:
+            frame = _frame(results, clip, step)
+            verdict(frame.verdict)
+            for place, (name, figure) in zip(pair(), frame.figures.items(), strict=False):
+                with place:
+                    draw(figure, name, frame.verdict)
     observations(texts.observations(results))
     python_lines.of_runs([(item.label, item.result.spec) for item in results])
     tab("Predictions", "pictures", lambda: pictures(results))

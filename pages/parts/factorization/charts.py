@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -99,10 +100,22 @@ def learned(results: Sequence[FactorResult]) -> list[Learned]:
 @drawn_once.of_results
 def part_tiles(item: Learned) -> go.Figure:
     """All parts of one result."""
+    return _tiles(item, item.dictionary)
+
+
+def tiles_after(item: Learned, share: float) -> go.Figure:
+    """The same after a ``share`` of its rounds, where it was watched: all of them, or the last
+    picture before.
+    """
+    seen = item.result.pictures
+    until = share * item.result.final.iteration
+    return _tiles(item, seen[max(k for k in seen if k <= max(until, min(seen)))][:, item.order])
+
+
+def _tiles(item: Learned, parts: NDArray[Any]) -> go.Figure:
     shape = item.result.clean.shape
     assert shape is not None  # images have one
-    across = math.ceil(math.sqrt(item.dictionary.shape[1]))
-    return picture(tiles(item.dictionary, shape, across), 180)
+    return picture(tiles(parts, shape, math.ceil(math.sqrt(parts.shape[1]))), 180)
 
 
 @drawn_once.of_results

@@ -18,7 +18,7 @@ from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned, shown_words
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
-from pages.parts.frame import python_lines
+from pages.parts.frame import drag, python_lines
 from pages.parts.frame.accounts import counted
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
@@ -104,8 +104,14 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
             "begun: they are not shown."
         )
     notes = list(map(controls.plain, done[0].samples.notes))
-    verdict(factor_verdict(items))
-    (_parts if images else _topics)(items)
+    above = st.container()
+    percent = _replayed(items)
+    verdict(_frame(items, percent).verdict if images else factor_verdict(items))
+    with above:
+        if images:
+            _parts(items, percent)
+        else:
+            _topics(items)
     observations([*factor_observations(items), *notes])
     python_lines.of_runs([(item.name, item.result.spec) for item in items])
     if images:
@@ -154,15 +160,48 @@ def _size(result: FactorResult) -> str:
     )
 
 
-def _parts(items: list[Learned]) -> None:
+def _replayed(items: list[Learned]) -> int:
+    """Draw the slider of finished runs on images; returns where it stands, in percent."""
+    results = [item.result for item in items]
+    if not all(result.finished and result.pictures for result in results):
+        return 100
+    return drag.replay(
+        "f-replay",
+        results,
+        range(5, 101, 5),
+        lambda living, percent: _frame(learned(living), percent),
+        "After so many % of each method's rounds",
+    )
+
+
+def _frame(items: list[Learned], percent: int) -> drag.Frame:
+    """What the page shows after so many % of the rounds."""
+    if percent == 100:
+        tiles, said = [factor_charts.part_tiles(item) for item in items], factor_verdict(items)
+    else:
+        tiles = [factor_charts.tiles_after(item, percent / 100) for item in items]
+        said = f"After {percent} % of the rounds, the objective (lower is better) is: {{}}."
+        said = said.format(", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items))
+    names = (f"parts-{item.result.spec.card.name}" for item in items)
+    return drag.Frame(said, dict(zip(names, tiles, strict=True)))
+
+
+def _objective_after(item: Learned, percent: int) -> str:
+    metrics = item.result.metrics
+    until = max(percent / 100 * item.result.final.iteration, metrics[0].iteration)
+    return three([m.objective for m in metrics if m.iteration <= until][-1])
+
+
+def _parts(items: list[Learned], percent: int) -> None:
     """The learned parts of each method as tiles."""
+    drawn = _frame(items, percent).figures
     with st.container(key="tiles", horizontal=True):
         for item in items:
             name = item.result.spec.card.name
             with st.container(key=f"tile-{name}"):
                 st.markdown(f"**{item.name}**")
                 draw(
-                    factor_charts.part_tiles(item),
+                    drawn[f"parts-{name}"],
                     f"parts-{name}",
                     f"{item.dictionary.shape[1]} parts learned by {item.name}.",
                     toolbar=False,

@@ -4,14 +4,15 @@ if (!window.dpmcDrag) {
   // Verdict and figures follow a slider while it is dragged, without the server: what the page
   // shows at each of its values is fetched once somebody is about to move it.
   const PLAYED = 4000; // milliseconds for all values
+  const played = new Set(); // by themselves, by address
   const fetched = new Map(); // the latest, by address
   let playing = null, next = null;
 
   const sliders = () => [...document.querySelectorAll(".dpmc-drag")].map((place) => {
-    const { slider, ahead, at, values, reversed } = place.dataset;
+    const { slider, ahead, at, values, reversed, once } = place.dataset;
     const input = document.querySelector(`.st-key-${slider} input`);
     const button = place.querySelector("button");
-    return { input, ahead, at: Number(at), values: JSON.parse(values), reversed, button };
+    return { input, ahead, at: Number(at), values: JSON.parse(values), reversed, once, button };
   }).filter(({ input }) => input);
 
   const fetchFrames = async ({ ahead }) => {
@@ -66,6 +67,7 @@ if (!window.dpmcDrag) {
     const order = [...values.keys()];
     if (reversed) order.reverse();
     let start = null, shown = at;
+    const title = button.textContent;
     playing = slider;
     button.textContent = "Stop";
     const step = (now) => {
@@ -80,7 +82,7 @@ if (!window.dpmcDrag) {
         shown = k;
       }
       if (!over) return requestAnimationFrame(step);
-      button.textContent = "Play";
+      button.textContent = title;
       if (playing === slider) playing = null;
     };
     fetchFrames(slider);
@@ -115,6 +117,10 @@ if (!window.dpmcDrag) {
         if (moved) follow(moved);
       } else if (target.dataset.testScriptState === "notRunning") {
         setTimeout(settle, 100, true);
+        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+        const run = sliders().find(({ once, ahead }) => once && !played.has(ahead));
+        if (run) played.add(run.ahead);
+        if (run && !still) play(run);
       }
     }
   }).observe(document.body, {

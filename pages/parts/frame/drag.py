@@ -6,11 +6,13 @@ import base64
 import hashlib
 import html
 import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import plotly.graph_objects as go
@@ -35,15 +37,16 @@ def follow(
     values: Sequence[float],
     draw: Callable[[float], Frame],
     *of: object,
-    playing: bool = False,
+    playing: str = "",
     reverse: bool = False,
+    at_once: bool = False,
 ) -> None:
     """Have verdict and figures follow the slider called ``key`` over ``values`` while it is
     dragged.
 
     ``draw`` makes a frame, without Streamlit, from a value and ``of``, whose ``repr`` tells all
-    that it depends on. ``playing`` adds the button that shows all of them, from the last on with
-    ``reverse``.
+    that it depends on. ``playing`` is the label of a button that shows all of them, from the last
+    on with ``reverse``, and once by itself with ``at_once``.
     """
     look, written = figures.look(), on_screen.writer()
     told = repr((key, values, of, look, written("")))
@@ -54,10 +57,47 @@ def follow(
         "at": str(list(values).index(st.session_state[key])),
         "values": json.dumps([f"{value:,g}" for value in values]),
         **({"reversed": "true"} if reverse else {}),
+        **({"once": "true"} if at_once else {}),
     }
     about = " ".join(f'data-{name}="{html.escape(text)}"' for name, text in place.items())
-    button = '<button type="button">Play</button>' if playing else ""
+    button = f'<button type="button">{playing}</button>' if playing else ""
     st.html(f'<div class="dpmc-drag" {about}>{button}</div>')
+
+
+def replay(
+    key: str,
+    results: Sequence[Any],
+    steps: Sequence[int],
+    draw: Callable[[Sequence[Any], int], Frame],
+    label: str,
+) -> int:
+    """Draw the slider over the ``steps`` of finished ``results``, the last at first, and return
+    where it stands: what the page shows follows it, and a visitor's own run is played once.
+
+    ``draw`` makes the frame of a step. It is offered for as long as the results live, under a name
+    that nobody can guess; results on somebody's own data are not sent ahead.
+    """
+    identity = [id(one) for one in results]
+    kept = st.session_state.setdefault(f"{key}-of", {})
+    if kept.get("of") != identity:
+        kept.update(of=identity, name=secrets.token_hex(8))
+    held = [ref(one) for one in results]
+
+    def frame(step: float) -> Frame:
+        living = [one() for one in held]
+        if None in living:
+            raise DPMCError("These results are gone.")
+        return draw(living, int(step))
+
+    key = f"{key}-{kept['name']}"
+    own = any(one.spec.own_data for one in results)
+    with st.container(key="replay", horizontal=True, vertical_alignment="bottom"):
+        at = int(st.select_slider(label, list(steps), value=steps[-1], key=key))
+        if not own:
+            shown = on_screen.now()  # what stands before a run, or as an example, stands still
+            fresh = shown.place is not None and not shown.note
+            follow(key, steps, frame, playing="Replay", at_once=fresh)
+    return at
 
 
 def frames(

@@ -45,7 +45,7 @@ def follow(asked: Asked) -> None:
                 controls.with_linked(key, values, limit),
                 partial(frame, name),
                 asked.at(name, 1.0),
-                playing=name == "alpha",
+                playing="Play" if name == "alpha" else "",
             )
 
 

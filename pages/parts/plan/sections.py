@@ -152,7 +152,7 @@ def follow(spec: PlanSpec) -> None:
     if spec.margin is not None:
         key = f"n_margin_{spec.query}"
         values = controls.with_linked(key, _margins(spec.query), "plan.margin")
-        drag.follow(key, values, frame, replace(spec, margin=1.0), playing=True)
+        drag.follow(key, values, frame, replace(spec, margin=1.0), playing="Play")
 
 
 def form(target: dict[str, float]) -> PlanSpec:

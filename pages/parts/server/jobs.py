@@ -14,8 +14,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, steps
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.papers.compute import Trial, trial_steps
+from dpmc_core.experiments.run import watched
 from dpmc_core.experiments.spec import Spec
 from dpmc_core.experiments.store.records import Runs
 from dpmc_core.experiments.studies.engine import study_steps
@@ -77,15 +78,17 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
         amounts=tuple(amounts),
     )
 
+    counts = [0] * len(specs)
+
     def made(k: int, result: Any) -> int:
-        return sum(amounts[:k]) + min(_done(result), amounts[k])
+        counts[k] = min(_done(result), amounts[k])
+        return sum(counts)
 
-    return _submit(
-        job, _drawn(job, _box(), _STEPS[type(specs[0])], made, kept=isinstance(specs[0], RunSpec))
-    )
+    runs = isinstance(specs[0], RunSpec)
+    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], made, runs=runs))
 
 
-_STEPS: dict[type, Steps] = {RunSpec: steps, AuditSpec: audit_steps, Trial: trial_steps}
+_STEPS: dict[type, Steps] = {RunSpec: watched, AuditSpec: audit_steps, Trial: trial_steps}
 
 
 def _done(result: Any) -> int:
@@ -193,13 +196,13 @@ def workers_start() -> None:
 
 
 def _drawn(
-    job: Job, box: Box, steps: Steps, done: Callable[[int, Any], int], *, kept: bool = False
+    job: Job, box: Box, steps: Steps, done: Callable[[int, Any], int], *, runs: bool = False
 ) -> Callable[[AnyWorker], None]:
-    """The work of a job whose results a worker draws."""
+    """The work of a job whose results a worker draws: ``runs`` advance together and are kept."""
 
     def work(worker: AnyWorker) -> None:
         most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
-        results = worker.draw(steps, job.specs, job.sets, most=most)
+        results = worker.draw(steps, job.specs, job.sets, most=most, together=runs)
 
         def counted() -> Iterator[tuple[int, Any, bool] | None]:
             for found in results:
@@ -211,7 +214,7 @@ def _drawn(
                 yield found
 
         try:
-            _follow(job, counted(), done, kept=kept)
+            _follow(job, counted(), done, kept=runs)
         finally:
             results.close()
 
@@ -225,22 +228,19 @@ def _follow(
     *,
     kept: bool = False,
 ) -> None:
-    began = time.monotonic()
     for found in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
         if found is None:
             if job.where == WAITING:  # for a worker: that is no computing
-                began = job.started = time.monotonic()
+                job.started = time.monotonic()
             continue
         k, result, last = found
         if result is not None:
             job.results[k] = result
             job.progress = (done(k, result), job.progress[1])
         if kept and last:  # at once: the next one may fail, or be cancelled
-            now = time.monotonic()
-            estimate.learn(job.specs[k], now - began)
-            began = now
+            estimate.learn(job.specs[k], job.results[k].seconds)
             _keep(job, k)
 
 

@@ -10,14 +10,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.run import watched
 from pages.parts.server import estimate, jobs, run_store, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
-_EVERY = 1.0  # seconds between two looks at a running job
+_EVERY = 0.5  # seconds between two looks at a running job
 _COMPARED = ("run", "run-user", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 
@@ -194,7 +195,11 @@ def draw_example(
 @st.cache_resource(max_entries=8, show_spinner="Computing the example…")
 def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
     """Finished results of a few small specs."""
-    return [run(spec) for spec in specs]
+    results = []
+    for spec in specs:
+        *_, result = watched(spec)
+        results.append(result)
+    return results
 
 
 def _linked(of: Panel) -> bool:
