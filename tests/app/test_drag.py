@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.run import watched
 from dpmc_core.mechanisms import Huber
+from pages.parts.completion import compare_view, texts
 from pages.parts.frame import drag
 from pages.parts.home import sections as home
 from pages.parts.mechanisms import charts
@@ -81,6 +84,22 @@ def test_what_differs_makes_of_each_figure_every_other(
             for other in plain:
                 made = applied(json.loads(json.dumps(other)), changes["paths"], here)
                 assert numbers(made) == numbers(plain[k])
+
+
+def test_a_finished_run_is_shown_after_any_iteration_on_the_axes_of_the_end() -> None:
+    specs = [RunSpec.of(n_users=60, n_items=50, iterations=n, rank=3) for n in (5, 9)]
+    results = compare_view.named([list(watched(spec))[-1] for spec in specs])
+    frames = {step: compare_view._frame(results, True, step) for step in (1, 7, 9)}
+    ends = [frame.figures["rmse"].layout for frame in frames.values()]
+    assert len({(tuple(end.xaxis.range), tuple(end.yaxis.range)) for end in ends}) == 1
+    longest = {k: max(len(t.x) for t in f.figures["rmse"].data) for k, f in frames.items()}
+    assert longest[1] < longest[7] < longest[9]
+    last = [frames[k].figures["completed"].data[1].z for k in (7, 9)]
+    assert (last[0] == last[1]).all()  # the shorter run had ended
+    first = [frames[k].figures["completed"].data[2].z for k in (1, 9)]
+    assert (first[0] != first[1]).any()
+    assert frames[1].verdict.startswith("After iteration 1, the error")
+    assert frames[9].verdict == texts.verdict(results)
 
 
 def test_a_value_at_which_nothing_can_be_drawn_is_left_out() -> None:

@@ -3,12 +3,14 @@
 import gc
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, steps
-from dpmc_core.experiments.run import run
+from dpmc_core.experiments.run import run, watched
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import job as results
 from pages.parts.server import jobs
@@ -35,6 +37,38 @@ def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
     alone = [len(pickle.dumps(r)) for r in held_here.values()]
     assert worker.held == pytest.approx(sum(alone), rel=0.01)
     assert worker.held > 8 * 40 * 7000
+
+
+def test_runs_together_advance_by_turns_and_one_that_fails_takes_none_away(worker: Worker) -> None:
+    long = [SMALL.replace(iterations=n, seed=n) for n in (4, 9)]
+    alone = [run(spec).value for spec in long]
+    begun: list[int] = []
+    last: dict[int, Any] = {}
+
+    def draw() -> None:
+        for found in worker.draw(
+            watched, [long[0], SMALL.replace(rank=50), long[1]], together=True
+        ):
+            if found is not None:
+                begun.append(found[0])
+                last[found[0]] = found[1] or last[found[0]]
+
+    with pytest.raises(DPMCError, match="at most 40"):
+        draw()
+    assert begun[:2] == [0, 2]  # both had begun before one of them ended
+    assert [last[k].value for k in (0, 2)] == alone
+    assert all(result.finished for result in last.values())
+
+
+def test_a_watched_run_has_pictures_of_its_way() -> None:
+    spec = SMALL.replace(iterations=100)
+    *_, seen = watched(spec)
+    truth = seen.split.test.truth
+    assert truth is not None
+    assert {1, 100} <= set(seen.pictures) <= set(range(1, 101))
+    assert 30 <= len(seen.pictures) <= 45
+    np.testing.assert_allclose(seen.pictures[100], seen.picture)
+    assert seen.value == run(spec).value
 
 
 @pytest.mark.long

@@ -351,7 +351,7 @@ def test_presets_fill_in_the_papers_numbers() -> None:
 
 
 def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay() -> None:
-    app = open_page("completion")
+    app = open_page("completion", new_seed="false")
     app.number_input(key="iterations").set_value(2).run()
     app.button(key="go").click().run()
     finish(app)
@@ -370,6 +370,19 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     app.button(key="go").click().run()
     finish(app)
     assert [m.value for m in app.metric] == kept
+
+
+def test_each_run_draws_a_seed_unless_it_is_held() -> None:
+    app = open_page("completion", iterations="2", tab="accounts")
+    seen = []
+    for held in (False, False, True):
+        app.toggle(key="new_seed").set_value(not held).run()
+        app.button(key="go").click().run()
+        finish(app)
+        seen.append((app.number_input(key="seed").value, tuple(m.value for m in app.metric)))
+    assert seen[0] != (0, ()) != seen[1] != seen[0]
+    assert seen[2] == seen[1]
+    assert app.query_params["seed"] in (str(seen[2][0]), [str(seen[2][0])])
 
 
 def test_missing_dataset_disables_run_and_says_where_to_get_it(

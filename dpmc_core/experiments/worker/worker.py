@@ -301,18 +301,6 @@ def _send_last(sender: Sender, k: int, result: Any, *, sent: bool) -> None:
     sender.send("result", (k, result if named or not sent else None, True))
 
 
-def _load() -> None:
-    """Make small runs: what is loaded and compiled for the first need not be waited for later."""
-    from dpmc_core.experiments import RunSpec, run
-
-    ratings = {"n_users": 12, "n_items": 10, "observed": 0.5, "iterations": 1}
-    images = {"algorithm": "nmf", "dataset": "cartoon", "n_samples": 20, "rounds": 1}
-    for small in ({**ratings, "mechanism": "huber", "variance": 2.0}, images):
-        result = run(RunSpec.of(rank=2, **small))
-        for name in _WORKED_OUT:
-            getattr(result, name, None)
-
-
 def main() -> None:
     """Compute what comes in until nothing more can come."""
     folder = sys.argv[1]
@@ -347,8 +335,6 @@ def main() -> None:
     threadpool_limits(1)
     with suppress(BrokenPipeError):  # the next read tells that the parent is gone
         send(outbox, pickle.dumps(("ready", 0, None, 0)))
-    if jobs.empty():
-        _load()
     while True:
         _, number, content, _ = jobs.get()
         try:

@@ -32,6 +32,7 @@ def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
             show=lambda job: compare_view.results_of(compare_view.named(job.results), clip),
             example=_compared_example(protect, clip),
             row=row,
+            seed="seed",
         )
     )
 
@@ -63,6 +64,7 @@ def recommend(built: Built, row: DeltaGenerator) -> None:
             show=lambda job: recommend_view.results_of(job.results),
             example=_recommended_example(),
             row=row,
+            seed="seed",
         )
     )
 
@@ -94,6 +96,7 @@ def lists(built: Built, row: DeltaGenerator) -> None:
             show=lambda job: _listed(job.results),
             example=_listed_example(),
             row=row,
+            seed="seed",
         )
     )
 

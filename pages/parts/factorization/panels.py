@@ -48,6 +48,7 @@ def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
             show=lambda job: view.factor_results(job.results),
             example=_example(images=asked.images),
             row=row,
+            seed="f_seed",
         )
     )
 

@@ -191,8 +191,23 @@ def forget_own(name: str) -> None:
 
 
 def workers_start() -> None:
-    """Start the processes that compute before anybody needs them."""
-    queue.job_pool().start_workers()
+    """Start the processes that compute before anybody needs them, and have each make small runs:
+    what is loaded and compiled for the first need not be waited for later.
+    """
+    pool = queue.job_pool()
+    pool.start_workers()
+    ratings = {"n_users": 12, "n_items": 10, "observed": 0.5, "iterations": 1}
+    images = {"algorithm": "nmf", "dataset": "cartoon", "n_samples": 20, "rounds": 1}
+    noise = {"mechanism": "huber", "variance": 2.0}
+    small = [RunSpec.of(rank=2, **one) for one in ({**ratings, **noise}, images)]
+
+    def load(worker: AnyWorker) -> None:
+        for _ in worker.draw(watched, small):
+            pass
+
+    for k in range(0 if settings.scheduler() else len(pool.workers)):
+        with suppress(TooManyJobs):
+            pool.submit(f"loading-{k}", load)
 
 
 def _drawn(

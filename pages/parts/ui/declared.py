@@ -83,6 +83,13 @@ def chance(dataset: str, key: str, *, guaranteed: bool) -> dict[str, Any]:
         if guaranteed:
             secret = secret_switch(dataset)
     seed = box("seed", key)
+    switch(
+        "New seed for each run",
+        f"new_{key}",
+        True,
+        help="On: *Run* draws another seed first, so that repeating it shows what is chance. Off: "
+        "the same settings give the same numbers.",
+    )
     return {"secret": True, "split_seed": seed} if secret else {"seed": seed}
 
 

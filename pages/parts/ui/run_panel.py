@@ -1,6 +1,7 @@
 """The part of a page that runs something: a button, the work going on, the results that stand."""
 
 import math
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from pages.parts.server.progress import duration, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
+_SEEDS = 10_000  # that are drawn: short enough to be read out
 _EVERY = 0.5  # seconds between two looks at a running job
 _COMPARED = ("run", "run-user", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
@@ -66,7 +68,8 @@ class Panel:
     running job and says whether there was anything; ``show`` draws a job's results; ``example``
     what is there before the first; ``row`` is where the button stands, ``at_once`` how many runs
     are made at a time, ``left`` the share of them that is not made yet, ``hint`` what else to know
-    before, ``going_on`` what stands above the progress. ``ended`` says why a job ended before its
+    before, ``seed`` the key of the box of its seed, where each press draws another one.
+    ``going_on`` is what stands above the progress. ``ended`` says why a job ended before its
     time, where the usual words do not fit. ``kept`` says that ``example`` finds results of any
     settings in the run store: those of a job with other settings are not shown.
     """
@@ -83,6 +86,7 @@ class Panel:
     at_once: int = 1
     left: float = 1.0
     hint: str = ""
+    seed: str = ""
     going_on: Callable[[jobs.Job], None] | None = None
     ended: Callable[[jobs.Job], None] | None = None
     kept: bool = False
@@ -124,12 +128,20 @@ def _button(of: Panel) -> bool:
             disabled=bool(of.problem),
             key=look.key,
             help=of.hint or None,
+            on_click=_renew,
+            args=(of.seed,),
         )
         if about:
             st.caption(about, width="content")
     if of.problem and not look.quiet:
         st.error(controls.said(of.problem), icon=":material/error:")
     return pressed
+
+
+def _renew(seed: str) -> None:
+    """Draw another seed for the box called ``seed``, unless the visitor holds it."""
+    if seed and seed in st.session_state and st.session_state.get(f"new_{seed}"):
+        st.session_state[seed] = secrets.randbelow(_SEEDS)
 
 
 # what an address may hold besides settings of a run
@@ -261,7 +273,9 @@ def _over(of: Panel, job: jobs.Job) -> None:
         st.info(of.look.changed, icon=":material/update:")
     if standing.state == "done" or not of.kept:  # else the page says how much of it is kept
         st.caption(f":material/check: **Your run**{_about(standing)}.")
-    of.show(standing)
+    same = not of.wanted or standing.specs == of.wanted
+    with st.container(key="results" if same else "results-of-others"):
+        of.show(standing)
 
 
 def _about(job: Job) -> str:
