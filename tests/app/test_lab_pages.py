@@ -425,7 +425,7 @@ def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
     (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
     assert not any("73 times" in m.value for m in app.markdown)  # the verdict would give it away
     question.set_value(step.options[0]).run()
-    assert any("right about you at most 73 times in 100" in m.value for m in app.markdown)
+    assert any("guesses right at most 73 times in 100" in m.value for m in app.markdown)
     for k in ("2", "1"):
         app.query_params["step"] = k
         app.run()

@@ -372,7 +372,7 @@ def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=30_000)
     ready(page)
-    said = page.get_by_text("right at most about 73 times in 100")
+    said = page.get_by_text("guesses right at most 73 times in 100")
     expect(said).to_have_count(0)  # the verdict would be the answer
     page.get_by_text("about 73", exact=True).click()
     expect(

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.app.test_drag import SLIDERS
 from tests.browser.test_app import ready
+from tests.browser.test_tasks import plays
 
 pytestmark = pytest.mark.browser
 _FIGURES = (
@@ -63,10 +64,7 @@ def test_play_shows_every_value_and_ends_where_it_began(page: Page, app_url: str
     verdict, box = page.locator(".st-key-verdict"), page.locator(".st-key-home_epsilon")
     said, value = verdict.inner_text(), box.inner_text()
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function(  # at each picture of the screen: it stands for a sixth of a second
-        r"() => /ε.=.0\.1,/.test(document.querySelector('.st-key-verdict').innerText)",
-        timeout=60_000,
-    )
+    plays(page)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(verdict).to_have_text(said)
     assert box.inner_text() == value

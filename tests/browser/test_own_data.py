@@ -168,7 +168,7 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
         assert page.locator('[data-testid="stException"]').count() == 0
 
     page.goto(f"{app_url}/?home_epsilon=0.5")
-    expect(page.get_by_text("right at most about 62 times in 100").first).to_be_visible()
+    expect(page.get_by_text("guesses right at most 62 times in 100").first).to_be_visible()
     narrow()
     page.goto(f"{app_url}/mechanisms?m_alpha=0.72")
     expect(page.get_by_text("Pure ε of one release").first).to_be_visible()

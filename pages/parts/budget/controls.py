@@ -26,7 +26,7 @@ def form() -> Question:
         if run == "own":
             count = int(
                 controls.steps_slider(
-                    "Releases", "u_count", MANY, USUAL.count, limit="releases_shown"
+                    "Releases T", "u_count", MANY, USUAL.count, limit="releases_shown"
                 )
             )
     by = controls.segments("Compare at equal", "u_by", MODES, USUAL.by)

@@ -88,7 +88,7 @@ def _replayed(results: list[Named], clip: bool) -> int | None:
         [n.result for n in results],
         sorted({*steps, last}),
         lambda living, step: _frame(named(living), clip, step),
-        "After iteration",
+        "Iteration",
     )
     return None if at == last else at
 

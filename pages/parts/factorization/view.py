@@ -170,7 +170,7 @@ def _replayed(items: list[Learned]) -> int:
         results,
         range(5, 101, 5),
         lambda living, percent: _frame(learned(living), percent),
-        "After so many % of each method's rounds",
+        "Rounds (%)",
     )
 
 

@@ -55,10 +55,11 @@ if (!window.dpmcDrag) {
   // with the next picture of the screen; of several values the last
   const follow = (slider) => {
     if (!next) requestAnimationFrame(() => {
-      show(next, Number(next.input.value));
+      const now = sliders().find(({ input }) => input === next); // the server may have drawn since
+      if (now) show(now, Number(now.input.value));
       next = null;
     });
-    next = slider;
+    next = slider.input;
   };
 
   const play = (slider) => {

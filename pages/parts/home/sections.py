@@ -205,12 +205,12 @@ _SURE = 99.5  # right guesses in 100 that would be written as 100
 def verdict(epsilon: float, mechanism: str, seed: int) -> str:
     """Say how well the best attacker guesses, and how well ratings are predicted."""
     chance, noisy = 100 * guess_bound(epsilon, DELTA), picture(mechanism, epsilon, seed)
-    beyond = noisy.beyond.than("averages of people and films")
+    beyond = noisy.beyond.than("averages")
     if chance >= _SURE:
         told = "an attacker may be all but certain that you are in the data"
     else:
-        told = f"an attacker is right about you at most {chance:.0f} times in 100"
-    return f"At ε = {epsilon:g}, {told}; predicted ratings are {beyond}."
+        told = f"an attacker guesses right at most {chance:.0f} times in 100"
+    return f"At ε = {epsilon:g}, {told}; predictions are {beyond}."
 
 
 def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
