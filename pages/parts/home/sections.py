@@ -184,9 +184,9 @@ def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.Dat
     """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     three = [
-        ("true tastes", clean.truth),
-        ("learned without noise", clean.completed),
-        (f"learned at ε = {epsilon:g}", noisy.completed),
+        ("truth", clean.truth),
+        ("no noise", clean.completed),
+        (f"ε = {epsilon:g}", noisy.completed),
     ]
     low, high = float(clean.truth.min()), float(clean.truth.max())
     return pictures.heat_map(three, low, high, rows="people", columns="films")
