@@ -316,7 +316,7 @@ def invitations() -> None:
     st.page_link(
         "lessons.py", label="New here? Take a lesson of ten minutes", icon=":material/school:"
     )
-    with st.container(horizontal=True):
+    with st.container(key="invitations", horizontal=True):
         for name, known in glossary.PAGES.items():
             if known.invite:
                 st.page_link(f"{name}.py", label=known.invite, icon=f":material/{known.icon}:")
