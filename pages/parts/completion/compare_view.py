@@ -89,6 +89,7 @@ def _replayed(results: list[Named], clip: bool) -> int | None:
         sorted({*steps, last}),
         lambda living, step: _frame(named(living), clip, step),
         "Iteration",
+        clip,
     )
     return None if at == last else at
 

@@ -70,18 +70,19 @@ def replay(
     steps: Sequence[int],
     draw: Callable[[Sequence[Any], int], Frame],
     label: str,
+    *of: object,
 ) -> int:
     """Draw the slider over the ``steps`` of finished ``results``, the last at first, and return
     where it stands: what the page shows follows it, and a visitor's own run is played once.
 
-    ``draw`` makes the frame of a step. It is offered for as long as the results live, under a name
-    that nobody can guess; results on somebody's own data are not sent ahead.
+    ``draw`` makes the frame of a step, which depends on ``of`` besides. It is offered for as long
+    as the results live, under a name that nobody can guess; results on somebody's own data are not
+    sent ahead.
     """
-    identity = [id(one) for one in results]
-    kept = st.session_state.setdefault(f"{key}-of", {})
-    if kept.get("of") != identity:
-        kept.update(of=identity, name=secrets.token_hex(8))
-    held = [ref(one) for one in results]
+    kept = st.session_state.setdefault(f"{key}-of", {"held": [], "name": ""})
+    if [one() for one in kept["held"]] != list(results):
+        kept.update(held=[ref(one) for one in results], name=secrets.token_hex(8))
+    held = kept["held"]
 
     def frame(step: float) -> Frame:
         living = [one() for one in held]
@@ -96,7 +97,7 @@ def replay(
         if not own:
             shown = on_screen.now()  # what stands before a run, or as an example, stands still
             fresh = shown.place is not None and not shown.note
-            follow(key, steps, frame, playing="Replay", at_once=fresh)
+            follow(key, steps, frame, *of, playing="Replay", at_once=fresh)
     return at
 
 

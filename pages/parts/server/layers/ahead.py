@@ -42,16 +42,17 @@ class Ahead:
         if scope["type"] != "http" or scope["method"] != "GET" or not here:
             await self._app(scope, receive, send)
             return
-        headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
-        try:
-            content = await to_thread.run_sync(_made, name, limiter=self._turns)
+        make = _offers.get(name)
+        if make is None:
+            answer: Response = PlainTextResponse("This is no longer on offer.", 404)
+        else:
+            content = await to_thread.run_sync(_made, name, make, limiter=self._turns)
+            headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
             answer = Response(content, headers=headers, media_type="application/json")
-        except KeyError:
-            answer = PlainTextResponse("This is no longer on offer.", 404)
         await answer(scope, receive, send)
 
 
 @lru_cache(maxsize=40)
-def _made(name: str) -> bytes:
-    """The offer called ``name``, compressed. Raises ``KeyError`` if it is not remembered."""
-    return gzip.compress(_offers[name]().encode(), 5)
+def _made(name: str, make: Callable[[], str]) -> bytes:
+    """The offer called ``name``, compressed."""
+    return gzip.compress(make().encode(), 5)
