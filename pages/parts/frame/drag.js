@@ -33,6 +33,15 @@ if (!window.dpmcDrag) {
     return copy;
   };
 
+  const redraw = (name, { paths, values }, k) => {
+    const plot = document.querySelector(`.st-key-chart-${name} .js-plotly-plot`);
+    if (!plot?.emit) return;
+    let figure = { data: plot.data, layout: plot.layout };
+    paths.forEach((path, i) => { figure = put(figure, path, values[k][i]); });
+    Object.assign(plot, figure);
+    plot.emit("plotly_relayout", {}); // Streamlit draws what its figure has by then
+  };
+
   // the page at value number k
   const show = ({ ahead, at }, k) => {
     const frames = fetched.get(ahead);
@@ -42,14 +51,11 @@ if (!window.dpmcDrag) {
     if (!known) return;
     const text = document.querySelector(".st-key-verdict p")?.firstChild;
     if (text) text.nodeValue = frames.verdicts[k];
-    for (const [name, { paths, values }] of Object.entries(frames.figures)) {
-      const plot = document.querySelector(`.st-key-chart-${name} .js-plotly-plot`);
-      if (!plot?.emit) continue;
-      let figure = { data: plot.data, layout: plot.layout };
-      paths.forEach((path, i) => { figure = put(figure, path, values[k][i]); });
-      Object.assign(plot, figure);
-      plot.emit("plotly_relayout", {}); // Streamlit draws what its figure has by then
-    }
+    // one figure with each picture of the screen: two would take longer than a picture lasts
+    Object.entries(frames.figures).forEach(([name, changes], i) => {
+      if (i) requestAnimationFrame(() => redraw(name, changes, k));
+      else redraw(name, changes, k);
+    });
   };
 
   // with the next picture of the screen; of several values the last
