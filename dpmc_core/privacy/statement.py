@@ -107,7 +107,7 @@ def state(
 
     ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
     says how many releases of a planned ledger were made so far (all, left out): the others count
-    too, since whoever stops a run has seen what it came to. ``secret`` says whether its noise came
+    too, since who stops a run has seen what it came to. ``secret`` says whether its noise came
     from the operating system, or follows from a seed (None: not known here). ``public`` has what is
     assumed public of the data, and by what; "" where it was read off the data without noise: ε does
     not cover that, so it is nominal. Raises ``ParameterError`` for δ out of range, or a ledger that

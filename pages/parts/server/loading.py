@@ -39,7 +39,7 @@ def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:
     for name in modules:
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - whoever needs it meets the error, and says so
+        except Exception:  # noqa: BLE001 - the page that needs it shows the error
             _failed.append(name)
     threading.Thread(target=_unasked, args=(unasked,), name="dpmc-unasked", daemon=True).start()
 

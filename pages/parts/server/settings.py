@@ -1,4 +1,4 @@
-"""What whoever runs the app can set, by environment variables.
+"""What the operator of the app can set, by environment variables.
 
 Every such setting of the app itself with its usual value, read once; docs/deploying.md has the same
 list, and a test holds them together.

@@ -52,7 +52,7 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 
 
 def look() -> Look:
-    """What figures look like for whoever looks: by the theme, and whether the page is presented."""
+    """The look of figures for this visitor: by the theme, and whether the page is presented."""
     colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
     return colour, _PRESENTED if on_screen.presenting() else 1.0
 

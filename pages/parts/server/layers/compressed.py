@@ -1,7 +1,7 @@
 """Streamlit's own scripts and styles, sent compressed: each file once, not per visit.
 
 Streamlit leaves that to a proxy; where there is none, a class of fifty would fetch half a gigabyte.
-Whoever asks first gets a file at once; then it is compressed again, slowly, a tenth smaller.
+The first request gets a file at once; then it is compressed again, slowly, a tenth smaller.
 """
 
 import gzip

@@ -1,6 +1,6 @@
 """What browsers are told about the app: who may show it in a frame, and what it may load.
 
-The layer in front of everything else that sets headers, asks whoever opens a connection where they
+The layer in front of everything else that sets headers, asks each connection where its page has
 come from, and keeps the server's own figures in the house; and whether a visit is inside another
 site.
 """
@@ -59,7 +59,7 @@ class Edge:
         if allowed and _is_called(host):
             await self._app(scope, receive, send)
             return
-        # whoever runs the app can see why; whoever asks cannot write into the log
+        # the operator can see why; a request cannot write into the log
         logs.note_rarely("refused", origin=_site(str(origin)), host=_site(host))
         await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
 

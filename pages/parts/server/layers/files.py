@@ -40,5 +40,5 @@ def hold_made_files(manager: Any) -> None:
         return str(found)
 
     manager.execute_deferred = address
-    # for whoever asks for a file that no button makes
+    # for requests for a file that no button makes
     logs.hush("streamlit.runtime.backend_operation_handler", "Deferred file ")
