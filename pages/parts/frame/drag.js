@@ -6,7 +6,7 @@ if (!window.dpmcDrag) {
   const PLAYED = 4000; // milliseconds for all values
   const played = new Set(); // by themselves, by address
   const fetched = new Map(); // the latest, by address
-  let playing = null, next = null;
+  let playing = null, next = null, unsettled = false;
 
   const sliders = () => [...document.querySelectorAll(".dpmc-drag")].map((place) => {
     const { slider, ahead, at, values, reversed, once } = place.dataset;
@@ -48,6 +48,10 @@ if (!window.dpmcDrag) {
     document.body.classList.toggle("dpmc-moved", k !== at);
     const known = frames?.verdicts[k] != null;
     document.body.classList.toggle("dpmc-unknown", k !== at && !known);
+    if (k !== at && !unsettled) {
+      unsettled = true;
+      setTimeout(settle, 200);
+    }
     if (!known) return;
     const text = document.querySelector(".st-key-verdict p")?.firstChild;
     if (text) text.nodeValue = frames.verdicts[k];
@@ -96,15 +100,15 @@ if (!window.dpmcDrag) {
     requestAnimationFrame(step);
   };
 
-  // the server has drawn: until that is about the value of the slider, what moved stays so
-  const settle = (first) => {
+  // what moved stays so until the server has drawn the page at the value of the slider; a short
+  // run of the script may not show in its state at all
+  const settle = () => {
     const held = sliders().find(isHeld);
-    if (!held || Number(held.input.value) === held.at) {
+    const drawn = !held || Number(held.input.value) === held.at;
+    if (drawn && !playing && !document.querySelector("[data-test-script-state=running]")) {
       document.body.classList.remove("dpmc-moved", "dpmc-unknown");
-    } else {
-      if (first) follow(held);
-      setTimeout(settle, 200);
-    }
+      unsettled = false;
+    } else setTimeout(settle, 200);
   };
 
   const near = ({ target }) => {
@@ -123,7 +127,10 @@ if (!window.dpmcDrag) {
         const moved = sliders().find((one) => one.input === target && isHeld(one));
         if (moved) follow(moved);
       } else if (target.dataset.testScriptState === "notRunning") {
-        setTimeout(settle, 100, true);
+        setTimeout(() => {
+          const held = sliders().find(isHeld);
+          if (held && Number(held.input.value) !== held.at) follow(held);
+        }, 100);
         const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
         const run = sliders().find(({ once, ahead }) => once && !played.has(ahead));
         if (run) played.add(run.ahead);
