@@ -30,11 +30,7 @@ elif asked.question == "skew":
     panels.skewed(asked, built)
 else:
     study_view.STUDY.panel(asked.question, built, row)
-tab(
-    "What is compared",
-    "introduction",
-    lambda: introduction(asked.protect, asked.question, built.specs),
-)
+tab("What is compared", "introduction", lambda: introduction(asked.question, built.specs))
 
 with problems:
     controls.link_problems()

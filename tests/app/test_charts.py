@@ -105,20 +105,13 @@ def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) ->
     assert clipped.data[1].y[-1] == results[0].result.final.test_rmse_clipped
 
 
-def test_few_steps_are_drawn_as_bars() -> None:
+def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:
     base = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=2)
-    short = [Named("A", "ALS, no noise", run(base))]
-    for clip in (False, True):
-        fig, numbers = run_charts.main_figure(short, clip)
-        final = short[0].result.final
-        wanted = final.test_rmse_clipped if clip else final.test_rmse
-        assert fig.data[0].type == "bar"
-        assert list(fig.data[0].y) == numbers["rmse"].tolist() == [wanted]
-        found = whole(fig)["layout"]
-        written = {note["text"] for note in found["annotations"]}
-        name, value = min(short[0].result.baselines.items(), key=lambda one: one[1])
-        assert written == {labels.wrapped(f"best baseline: {name}")}
-        assert {shape["y0"] for shape in found["shapes"]} == {value}
+    results = [Named("A", "ALS", run(base)), Named("B", "ALS", run(base.replace(iterations=4)))]
+    fig, _ = run_charts.rmse_curves(results, clip=False)
+    dotted = [line for line in fig.data if line.line.dash == "dot" and line.line.width == 1]
+    end = results[0].result.final.test_rmse
+    assert (tuple(dotted[0].x), tuple(dotted[0].y)) == ((2, 4), (end, end))
 
 
 def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:
@@ -158,8 +151,8 @@ def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
     fig, numbers = drawn
     truth = results[0].result.split.test.truth
     assert truth is not None
-    assert len(fig.data) == 4
-    assert numbers.shape == (truth.left[:40].shape[0] * truth.right[:40].shape[0], 6)
+    assert len(fig.data) == 4 + 3  # and errors
+    assert numbers.shape == (truth.left[:40].shape[0] * truth.right[:40].shape[0], 6 + 3)
     across = len(truth.right[:40])
     assert numbers["truth"].iloc[across + 1] == truth.left[1] @ truth.right[1]
     table = run_charts.top_ten(results, 3)

@@ -108,8 +108,8 @@ def test_the_size_that_is_known_before_is_no_more_than_what_comes(
 
 def test_the_largest_link_is_refused_before_it_runs() -> None:
     app = open_page(
-        "completion", n_users="200000", n_items="200000", observed="0.0001", rank="256",
-        iterations="1", run="1",
+        "completion", dataset="low-rank", n="2", n_users="200000", n_items="200000",
+        observed="0.0001", rank="256", iterations="1", run="1",
     )  # fmt: skip
     assert any("The results would take 1,638 MB" in error.value for error in app.error)
     assert jobs.current("run") is None

@@ -289,8 +289,9 @@ def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) ->
     assert "damaged, or is no database" in texts(app)
     assert app.get("plotly_chart")
     app = open_page(
-        "completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2"
-    )
+        "completion", dataset="low-rank", n="2", n_users="30", n_items="20", observed="0.5",
+        rank="2", iterations="2",
+    )  # fmt: skip
     app.button(key="go").click().run()
     wait(app)
     assert app.metric  # the run is shown
@@ -300,8 +301,9 @@ def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) ->
 
 def test_runs_of_pages_are_kept(own_store: Path) -> None:
     app = open_page(
-        "completion", n_users="30", n_items="20", observed="0.5", rank="2", iterations="2"
-    )
+        "completion", dataset="low-rank", n="2", n_users="30", n_items="20", observed="0.5",
+        rank="2", iterations="2",
+    )  # fmt: skip
     app.button(key="go").click().run()
     wait(app)
     assert run_store.store().count() == 2

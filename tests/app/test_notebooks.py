@@ -15,9 +15,9 @@ from tests.app.test_tabs import opened
 from tests.executed import PLOTLY, executed, pictures, printed
 
 QUESTIONS = {
-    "recommend": ("completion", {"protect": "One user", "question": "recommend"}),
+    "recommend": ("completion", {"question": "recommend"}),
     "staircase": ("mechanisms", {"m_staircase": "true"}),
-    "people": ("completion", {"protect": "One user", "question": "people"}),
+    "people": ("completion", {"question": "people"}),
 }
 STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
 

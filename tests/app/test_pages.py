@@ -21,8 +21,10 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.limits import Limit
+from pages.parts.completion.controls import SHARED
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
+from pages.parts.ui.looks import lowered
 
 ROOT = Path(__file__).resolve().parents[2]
 # a sweep of a few seconds, as an address of *Tradeoffs* asks for it
@@ -155,13 +157,19 @@ def test_bad_links_are_named_and_the_usual_value_is_used() -> None:
 
 def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
     app = open_page(
-        "completion", dataset="skewed", a_algorithm="irls", b_noise="laplace", c_by="epsilon", n="3"
+        "completion",
+        dataset="skewed",
+        a_algorithm="irls",
+        b_noise="laplace",
+        c_algorithm="als",
+        c_by="nominal_epsilon",
+        n="3",
     )
     assert not app.warning
     assert app.selectbox(key="dataset").value == "skewed"
     assert app.selectbox(key="a_algorithm").value == "irls"
     assert app.selectbox(key="b_noise").value == "laplace"
-    assert app.number_input(key="c_epsilon").value == 5.0
+    assert app.number_input(key="c_nominal_epsilon").value == 5.0
 
 
 @pytest.mark.parametrize(
@@ -184,7 +192,7 @@ def test_links_with_titles_work(page: str, key: str, title: str, name: str) -> N
     ("page", "key", "value", "words"),
     [
         ("completion", "clip", "maybe", "must be true or false"),
-        ("completion", "user", "99999", "a whole number from 1 to 300"),
+        ("completion", "user", "99999", "a whole number from 1 to 4000"),
         ("completion", "a_noise", "cauchy", "one of no noise, Huber"),
         ("mechanisms", "m_samples", "5", "one of 1,000"),
         ("mechanisms", "m_staircase", "perhaps", "true or false"),
@@ -257,7 +265,7 @@ def test_extreme_free_settings_draw() -> None:
 
 def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     """Gaussian noise whose composed ε is beyond what exp can hold."""
-    app = open_page("completion")
+    app = open_page("completion", b_by="variance", n="2")
     app.selectbox(key="b_noise").set_value("gaussian").run()
     app.number_input(key="b_variance").set_value(0.01)
     app.number_input(key="iterations").set_value(40).run()
@@ -270,11 +278,11 @@ def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
 
 
 def test_good_links_set_the_controls() -> None:
-    app = open_page("completion", rank="7", reg="2.5", seed="11", n="3")
+    app = open_page("completion", rank="7", reg="2.5", seed="11", b_by="variance")
     assert app.number_input(key="rank").value == 7
     assert app.number_input(key="reg").value == 2.5
     assert app.number_input(key="seed").value == 11
-    assert app.number_input(key="c_variance").value == 2.0
+    assert app.number_input(key="b_variance").value == 2.0
 
 
 def finish(app: AppTest, seconds: float = 60) -> AppTest:
@@ -288,13 +296,16 @@ def finish(app: AppTest, seconds: float = 60) -> AppTest:
 
 
 def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
-    app = open_page("completion")
+    app = open_page("completion", tab="accounts")
     assert example_note(app)
     app.number_input(key="iterations").set_value(4).run()
     app.button(key="go").click().run()
     finish(app)
     assert not example_note(app)
-    assert len(app.metric) == 2
+    table = app.dataframe[0].value
+    assert list(table["protects"]) == ["nobody", "one rating", "one user"]
+    assert list(table["total ε"]) == ["–", "5, nominal", "5, guaranteed"]
+    assert len(app.metric) == 3
     before = [m.value for m in app.metric]
     app.number_input(key="rank").set_value(3).run()
     assert any("settings have changed" in i.value for i in app.info)
@@ -342,7 +353,7 @@ def test_cancelled_while_it_waits_for_a_worker_waits_no_longer() -> None:
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:
-    app = open_page("completion")
+    app = open_page("completion", dataset="low-rank")
     app.button(key="preset-as published").click().run()
     assert app.number_input(key="iterations").value == 50
     assert app.number_input(key="reg").value == 0.5
@@ -351,7 +362,7 @@ def test_presets_fill_in_the_papers_numbers() -> None:
 
 
 def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay() -> None:
-    app = open_page("completion", new_seed="false")
+    app = open_page("completion", dataset="low-rank", n_users="300", n="2", new_seed="false")
     app.number_input(key="iterations").set_value(2).run()
     app.button(key="go").click().run()
     finish(app)
@@ -402,40 +413,43 @@ def test_missing_dataset_disables_run_and_says_where_to_get_it(
 
 
 def test_users_are_protected() -> None:
-    """The mode has an example of its own; a run states a total ε for one user."""
-    app = open_page("completion", protect="user")
+    """A run states a total ε for one user."""
+    app = open_page(
+        "completion", a_algorithm="moments", a_noise="gaussian", b_algorithm="dpals", n="2",
+        tab="accounts",
+    )  # fmt: skip
     assert "4,000 synthetic users" in example_note(app)
     assert any("guaranteed ε" in m.value for m in app.markdown)
     assert app.selectbox(key="dataset").value == "skewed"
-    app.number_input(key="rank").set_value(3).run()
+    app.number_input(key="user_rank").set_value(3).run()
     app.button(key="go").click().run()
     finish(app)
     assert not app.error
     assert sum("guaranteed ε = 5 in total" in m.value for m in app.markdown) == 2
     said = "for one user; no guarantee for real data, as the noise is repeatable"
     assert any(said in m.value for m in app.markdown)
-    app.selectbox(key="b_user_algorithm").set_value("svt").run()
+    app.selectbox(key="b_algorithm").set_value("svt").run()
     assert not app.exception
     assert not app.error
-    app.selectbox(key="b_user_algorithm").set_value("dpals").run()
+    app.selectbox(key="b_algorithm").set_value("dpals").run()
     app.number_input(key="beta").set_value(0.005).run()
     app.button(key="go").click().run()
     finish(app)
     assert any("fewer than the rank" in e.value for e in app.error)
 
 
-@pytest.mark.parametrize("protect", ["rating", "user"])
 @pytest.mark.parametrize("question", ["compare", "recommend"])
-def test_every_parameter_with_a_label_has_its_box(protect: str, question: str) -> None:
-    if protect == "rating" and question == "recommend":
-        pytest.skip("only users are asked what they like")
-    app = open_page("completion", protect=protect, question=question)
+def test_every_parameter_with_a_label_has_its_box(question: str) -> None:
+    app = open_page("completion", question=question)
+    units = ("rating", "user") if question == "compare" else ("user",)
     drawn = {e.label for kind in ("number_input", "selectbox", "toggle") for e in app.get(kind)}
     apart = "centring" if question == "recommend" else "global_penalty"
     for card in ALGORITHMS.values():
         for name, known in parameters(card.config).items():
-            if card.unit == protect and known.rule.label and name != apart:
+            if card.unit in units and known.rule.label and name != apart:
                 label = known.rule.label
+                if card.unit == "user" and name in SHARED:
+                    label = f"Users: {lowered(label)}"
                 # what need not be said has a switch, but where the page has a usual value
                 assert label in drawn or (known.optional and f"Choose {label}" in drawn)
 

@@ -127,7 +127,7 @@ def test_a_former_attack_on_an_algorithm_stands_beside_a_number() -> None:
 
 
 def test_no_private_list_is_said_where_the_run_was_cancelled() -> None:
-    app = open_page("completion", protect="user", question="lists")
+    app = open_page("completion", question="lists")
     quiet = RunSpec.fitting({**PEOPLE, "n_users": 300, "n_ratings": 4000}, mechanism="none")
     results = [run(quiet), None, None, None]
     job = Job(kind="lists", specs=(quiet,) * 4, results=results, state="cancelled")

@@ -24,11 +24,11 @@ from pages.parts.ui.labels import wrapped
 from tests.app.test_pages import example_note, fresh_visitor, open_page, verdict_of
 
 __all__ = ["fresh_visitor"]  # each test is a visitor of its own
-SMALL = {"n_users": "300", "n_items": "60", "n_ratings": "4000", "rank": "3"}
+SMALL = {"n_users": "300", "n_items": "60", "n_ratings": "4000", "user_rank": "3"}
 
 
 def ask(question: str, **params: str) -> AppTest:
-    return open_page("completion", protect="user", question=question, **params)
+    return open_page("completion", question=question, **params)
 
 
 def finish(app: AppTest, kind: str) -> None:
@@ -76,18 +76,18 @@ def test_runs_of_one_question(question: str) -> None:
                 for m in app.markdown
                 for line in m.value.split("\n")
             )
-            == 2
+            == 3
         )
         app.selectbox(key="b_like_algorithm").set_value("popular").run()
         assert any("The settings have changed" in i.value for i in app.info)
 
 
 def test_which_configuration_cannot_be_run_is_said_by_its_letter() -> None:
-    app = ask("compare", n_users="200", n_items="12", n_ratings="900", rank="50")
+    app = ask("compare", n_users="200", n_items="12", n_ratings="900", user_rank="50", n="4")
     app.button(key="go").click().run()
-    finish(app, "run-user")
+    finish(app, "run")
     said = [e.value.replace("\\", "") for e in app.error]
-    assert any(one.startswith("B: Rank") and "at most 12" in one for one in said), said
+    assert any(one.startswith("D: Rank") and "at most 12" in one for one in said), said
 
 
 @pytest.mark.long
@@ -107,7 +107,7 @@ def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
 
 
 def test_a_bad_study_says_so_and_keeps_the_example() -> None:
-    app = ask("items", rank="100", n_users="50", n_items="40", n_ratings="500")
+    app = ask("items", user_rank="100", n_users="50", n_items="40", n_ratings="500")
     assert any("for any point of the study to exist" in e.value for e in app.error)
     assert app.button(key="go").disabled
     assert "not your settings" in example_note(app)
@@ -215,11 +215,11 @@ def test_a_study_is_drawn_with_every_line_named(kind: str) -> None:
     assert {wrapped(name) for name in numbers["line"]} <= written
 
 
-def test_results_of_another_kind_of_protection_are_not_shown() -> None:
-    app = open_page("completion", n_users="60", n_items="40", iterations="2", n="1")
+def test_results_of_another_question_are_not_shown() -> None:
+    app = open_page("completion", iterations="2", n="1")
     app.button(key="go").click().run()
     finish(app, "run")
-    app.selectbox(key="protect").set_value("user").run()
+    app.selectbox(key="question").set_value("recommend").run()
     assert example_note(app)
     assert not any("A · ALS" in m.value for m in app.markdown)
 
@@ -234,11 +234,11 @@ def test_a_chosen_dataset_and_rank_stay() -> None:
     app = ask("epsilon")
     app.selectbox(key="dataset").set_value("low-rank").run()
     assert app.selectbox(key="dataset").value == "low-rank"
-    app.number_input(key="rank").set_value(5).run()
+    app.number_input(key="user_rank").set_value(5).run()
     app.selectbox(key="question").set_value("people").run()
-    assert app.number_input(key="rank").value == 5
+    assert app.number_input(key="user_rank").value == 5
     app.selectbox(key="question").set_value("recommend").run()
-    assert app.number_input(key="rank").value == 16  # likes have usual numbers of their own
+    assert app.number_input(key="user_rank").value == 16  # likes have usual numbers of their own
     assert "sensitivity" not in {n.key for n in app.number_input}
 
 

@@ -54,7 +54,7 @@ STATES: list[tuple[str, dict[str, str]]] = [
     ("mechanisms", {"m_by": "ε", "m_staircase": "true"}),
     ("budget", {"u_run": "Huber paper: ALS, T = 50"}),
     *(
-        ("completion", {"protect": "user", "question": question})
+        ("completion", {"question": question})
         for question in ("compare", "recommend", "lists", "epsilon", "people", "rank", "skew")
     ),
     *(

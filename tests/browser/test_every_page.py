@@ -22,7 +22,6 @@ PAGES = (
     "/plan?n_kind=model",
     "/plan?n_kind=project",
     "/completion",
-    "/completion?protect=user",
     "/factorization",
     "/tradeoffs",
     "/audit",
@@ -34,9 +33,9 @@ PAGES = (
 MORE = (  # other figures of the pages
     "/mechanisms?m_view=log-density",
     "/mechanisms?m_view=cdf",
-    "/completion?protect=user&question=people",
-    "/completion?protect=user&question=lists",
-    "/completion?protect=user&question=recommend",
+    "/completion?question=people",
+    "/completion?question=lists",
+    "/completion?question=recommend",
     "/factorization?f_question=people",
     "/tradeoffs?t_view=pairs",
     "/tradeoffs?t_view=frontier",
@@ -179,7 +178,7 @@ def it_fits_on_paper(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"])
-@pytest.mark.parametrize("path", [*QUESTIONS, "/completion?protect=user"])
+@pytest.mark.parametrize("path", QUESTIONS)
 def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: str) -> None:
     """In light and dark, on desktop, phone and projector axe-core finds nothing; nothing moves for
     whoever asked for less motion; on paper it fits; the keyboard reaches every control.

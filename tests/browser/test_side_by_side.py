@@ -12,8 +12,8 @@ from tests.browser.test_words import bring
 from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
-LARGE = "n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
-LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=128&iterations=500"
+LARGE = "dataset=low-rank&n=2&n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
+LONG = "n=2&dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=128&iterations=500"
 COLOURS = """() => [...new Set([...document.querySelectorAll('.js-plotly-plot text')]
     .map(text => getComputedStyle(text).fill))].sort()"""
 
@@ -79,7 +79,7 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     one.get_by_role("button", name="Run").click()
     cancel = one.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible()
-    other.goto(f"{app_url}/completion?rank=6&iterations=8&seed=3&run=1&tab=accounts")
+    other.goto(f"{app_url}/completion?n=2&rank=6&iterations=8&seed=3&run=1&tab=accounts")
     finished(other)
     expect(other.get_by_role("button", name="Cancel")).to_have_count(0, timeout=90_000)
     ready(other)  # what a run shows while it goes on is drawn again when it has ended

@@ -14,7 +14,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 RUNS = {  # address that runs for a while -> its button
     "/completion?iterations=500&rank=40": "Run",
-    "/completion?protect=user&question=people&seeds=5": "Run",
+    "/completion?question=people&seeds=5": "Run",
     "/factorization?f_n=20000": "Run",
     "/tradeoffs?t_users_user=500&t_ratings=20000": "Run",
     "/audit?x_target=als&x_algorithm_runs=10,000": "Attack",

@@ -122,20 +122,23 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(verdict(page)).to_contain_text(re.compile(r"\d+ of (its )?\d+")),
     ),
     "protect whole users in a recommender": (
-        [menu("Completion"), choose("Who is protected", "one user")],
+        [menu("Completion")],
         lambda page: expect(verdict(page)).to_contain_text("At total ε = 5,"),
     ),
     "what is one person recommended?": (
-        [
-            menu("Completion"),
-            choose("Who is protected", "one user"),
-            choose("Question", "What does one person see?"),
-        ],
+        [menu("Completion"), choose("Question", "What does one person see?")],
         lambda page: expect(verdict(page)).to_contain_text("stay the same"),
     ),
     "run a completion of my own": (
         [menu("Completion"), press("Run")],
         lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
+    ),
+    "compare five algorithms": (
+        [menu("Completion"), radio("5"), press("Run")],
+        lambda page: expect(page.locator(".st-key-chart-rmse")).to_contain_text(
+            re.compile("(?s)(?=.*A · ALS)(?=.*C · One-shot)(?=.*D · DPALS)(?=.*E · IRLS)"),
+            timeout=60_000,
+        ),
     ),
     "can faces be learned privately?": (
         [menu("Factorization")],

@@ -9,25 +9,26 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from pages.parts.completion.controls import (
+    AMOUNTS,
+    SPLITS,
     configuration,
     dataset_choice,
     how_many,
-    method_controls,
+    rating_controls,
     shape_controls,
 )
 from pages.parts.completion.user_controls import (
-    PROTECTED,
+    FIRST,
+    OWN_EPSILON,
     QUESTIONS,
-    first_numbers,
+    epsilon_slider,
     one_configuration,
     use_numbers,
-    use_protection,
     use_question,
-    user_configuration,
     user_controls,
-    usual_numbers,
 )
 from pages.parts.frame.study import Built
 from pages.parts.ui import controls, declared
@@ -36,18 +37,17 @@ from pages.parts.ui.looks import LETTERS
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A question about "rating" or "user" (``protect``), and the fields of its runs.
+    """A question, and the fields of its runs.
 
-    Those that all runs share, those of each configuration, what the users' controls said
-    (``settings``, empty for ratings), the seeds of each point of a study, and whether errors are of
-    predictions that are clipped (``clip``).
+    Those that all runs share, those of each configuration, how many of a user's ratings take part
+    (``items_per_user``, where that is the question), the seeds of each point of a study, and
+    whether errors are of predictions that are clipped (``clip``).
     """
 
-    protect: str
     question: str
     shared: dict[str, Any]
     configurations: list[dict[str, Any]]
-    settings: dict[str, Any]
+    items_per_user: int
     seeds: int
     clip: bool
 
@@ -82,71 +82,80 @@ class Asked:
 
 
 def form(row: DeltaGenerator) -> Asked:
-    """Draw the widgets: in ``row`` who is protected, what is asked, the data and ε; below it a line
-    for each configuration; everything else in the sidebar.
+    """Draw the widgets: in ``row`` what is asked, the data and ε; below it a line for each
+    configuration; everything else in the sidebar.
     """
-    question, seeds, lines = "compare", 1, st.container(key="configurations", horizontal=True)
+    seeds, lines = 1, st.container(key="configurations", horizontal=True)
     settings = controls.settings()
     with row:
-        protect = controls.choice(
-            "Who is protected", "protect", PROTECTED, "rating", then=use_protection
-        )
-        with controls.place():
-            if protect == "user":
-                question = controls.choice(
-                    "Question", "question", QUESTIONS, "compare", then=use_question
-                )
-        first = first_numbers(protect)
-        shared: dict[str, Any] = {"dataset": dataset_choice(first, use_numbers)}
+        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
+        shared: dict[str, Any] = {"dataset": dataset_choice(FIRST, use_numbers)}
+        count = how_many(question) if question in ("compare", "recommend") else 1
+    dataset = shared["dataset"]
     with settings:
-        shared |= shape_controls(shared["dataset"], first)
+        shared |= shape_controls(dataset, FIRST)
+        of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}}
         with controls.place():
-            shared |= _method(shared["dataset"], protect, question)
-        of_users: dict[str, Any] = {}
+            if question == "compare":
+                of["rating"] = rating_controls(dataset)
         with controls.place():
-            if protect == "user":
-                of_users = user_controls(row, shared["dataset"], question)
+            of["user"] = user_controls(dataset, question)
+        # methods without privacy: as many factors and as much regularisation as ALS
+        of[""] = {name: of["rating"][name] for name in ("rank", "reg") if of["rating"]}
         noise = controls.place()
-        shared |= declared.chance(shared["dataset"], "seed", guaranteed=protect == "user")
-        if question in STUDIES["completion"]:
-            seeds = declared.box("study_seeds", "seeds")
+        shared |= _data_and_delta(dataset, question)
+        chance = controls.place()
+        with controls.place():
+            if question in STUDIES["completion"]:
+                seeds = declared.box("study_seeds", "seeds")
         clip = question != "compare" or controls.switch(
             "Clip predictions to the rating scale",
             "clip",
             True,
             help="A prediction of 6 stars becomes 5; the papers probably do this.",
         )
-    several = question in ("compare", "recommend")
-    with row:
-        count = how_many(3) if several else 1
-    with lines:
-        if not several:
-            with noise:
-                configurations = [one_configuration(question, of_users)]
-        elif protect == "user":
-            configurations = [user_configuration(x, question, of_users) for x in LETTERS[:count]]
-        else:
-            configurations = [configuration(x, noise) for x in LETTERS[:count]]
+    if question in ("compare", "recommend"):
+        with lines:
+            configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
+    else:
+        with noise:
+            configurations = [one_configuration(question)]
+    units = [ALGORITHMS[one["algorithm"]].unit for one in configurations]
+    private = [one["mechanism"] != "none" for one in configurations]
+    guaranteed = [noisy and unit == "user" for noisy, unit in zip(private, units, strict=True)]
+    by_total = [
+        noisy and not one.keys() & AMOUNTS.keys()
+        for noisy, one in zip(private, configurations, strict=True)
+    ]
+    if any(by_total) and question not in OWN_EPSILON:
+        total = epsilon_slider(row)
+        for one, shares, unit in zip(configurations, by_total, units, strict=True):
+            one |= {"epsilon" if unit == "user" else "total_epsilon": total} if shares else {}
+    with chance:
+        drawn = declared.chance(dataset, "seed", guaranteed=any(guaranteed))
+    repeatable = {"seed": drawn.get("split_seed", drawn.get("seed"))}  # the same ratings held out
     if question == "recommend":
-        configurations = [{**one, "task": "recommend"} for one in configurations]
+        shared["task"] = "recommend"
     return Asked(
-        protect=protect,
         question=question,
         shared=shared,
-        configurations=configurations,
-        settings=of_users,
+        configurations=[
+            {**of[unit], **one, **(drawn if sure else repeatable)}
+            for unit, one, sure in zip(units, configurations, guaranteed, strict=True)
+        ],
+        items_per_user=of["user"].get("items_per_user", 1),
         seeds=seeds,
         clip=clip,
     )
 
 
-def _method(dataset: str, protect: str, question: str) -> dict[str, Any]:
-    if question == "skew":
-        st.caption("Nothing is learned here.")
-        return {}
-    return method_controls(
-        dataset,
-        usual_numbers(dataset, question) if protect == "user" else {},
-        rating=protect == "rating",
-        splits=question in ("compare", "lists"),
-    )
+def _data_and_delta(dataset: str, question: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    with controls.place():
+        if dataset == "ml-100k" and question in ("compare", "lists"):
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+    fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+    with controls.place():
+        if question != "skew":
+            fields["delta"] = declared.box("account_delta", "delta")
+    return fields

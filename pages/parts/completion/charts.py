@@ -14,12 +14,10 @@ from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, bars, figure, level
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
 from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map
-
-FEW_STEPS = 3  # a curve of so few points says less than bars
 
 
 def look_of(letter: str, title: str) -> Identity:
@@ -46,36 +44,6 @@ class Named:
         return look_of(self.letter, self.label)
 
 
-def main_figure(results: Sequence[Named], clip: bool) -> Drawn:
-    """RMSE per iteration; where there are at most three, bars of what they end at."""
-    few = all(named.result.spec.length <= FEW_STEPS for named in results)
-    return rmse_bars(results, clip) if few else rmse_curves(results, clip)
-
-
-@drawn_once.of_results
-def rmse_bars(results: Sequence[Named], clip: bool) -> Drawn:
-    """Held-out RMSE of each configuration after its last step, and the baselines' as lines."""
-    title = f"held-out RMSE{', clipped' if clip else ''} (rating units)"
-    finals = [named.result.final for named in results]
-    heights = [m.test_rmse_clipped if clip else m.test_rmse for m in finals]
-    halves = [m.test_half_width_clipped if clip else m.test_half_width for m in finals]
-    baselines = _best_baseline(results[0].result)
-    fig = bars(
-        [named.label for named in results],
-        heights,
-        halves,
-        [named.look.colour for named in results],
-        title,
-        baselines,
-    )
-    numbers = {
-        "configuration": [n.label for n in results],
-        "rmse": heights,
-        "half_width_95": halves,
-    }
-    return fig, pd.DataFrame(numbers)
-
-
 @drawn_once.of_results
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings.
@@ -93,6 +61,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     rows = []
     ends: list[tuple[float, float, str]] = []
     last, top = 1, 0.0
+    longest = max((named.result.final.iteration for named in results), default=1)
     for named in results:
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
@@ -102,6 +71,15 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         until = int(np.searchsorted(x, iteration, "right"))
         band(fig, named.look.colour, x[:until], y[:until], half[:until])
         curve(fig, named.look, x[:until], y[:until])
+        over = [] if until < x.size else [x[-1], longest]  # as it stays while others go on
+        fig.add_scatter(
+            x=over,
+            y=[y[-1]] * len(over),
+            mode="lines",
+            line={"color": named.look.colour, "dash": "dot", "width": 1},
+            hoverinfo="skip",
+            name=named.label,
+        )
         ends.append((math.inf, float(y[until - 1]), named.label))
         rows += [
             {
@@ -146,8 +124,8 @@ def _best_baseline(result: RunResult) -> dict[str, float]:
 
 @drawn_once.of_results
 def completed(results: Sequence[Named]) -> Drawn | None:
-    """Truth beside each completed matrix, for synthetic data: the first users and items. None
-    without truth.
+    """Truth beside each completed matrix, for synthetic data, and their errors below: the first
+    users and items. None without truth.
     """
     pictures = [named.result.picture for named in results]
     return _completed(results, [picture for picture in pictures if picture is not None])
@@ -167,7 +145,9 @@ def _completed(results: Sequence[Named], pictures: Sequence[FloatArray]) -> Draw
         return None
     whole = truth.left[:CORNER] @ truth.right[:CORNER].T
     panels = [(named.letter, picture) for named, picture in zip(results, pictures, strict=True)]
-    return heat_map([("truth", whole), *panels], float(whole.min()), float(whole.max()))
+    errors = [(f"error {letter}", np.abs(picture - whole)) for letter, picture in panels]
+    low, high = np.percentile(whole, [1, 99])
+    return heat_map([("truth", whole), *panels], float(low), float(high), below=errors)
 
 
 @drawn_once.of_results

@@ -1,4 +1,4 @@
-"""Ratings predicted by up to three configurations, side by side, on the *Completion* page."""
+"""Ratings predicted by up to six configurations, side by side, on the *Completion* page."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ import streamlit as st
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import signed, three
+from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
-from pages.parts.completion import texts
+from pages.parts.completion import study_view, texts
 from pages.parts.completion.charts import Named
 from pages.parts.frame import drag, python_lines
 from pages.parts.frame.accounts import counted
@@ -20,20 +20,20 @@ from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import code, download
 
+_ACROSS = 3  # accounts side by side
+_FEW_STEPS = 3  # nothing to replay
+
 
 def title_of(spec: RunSpec) -> str:
     """What a configuration is called: algorithm and noise."""
     noise, name = spec.noise, spec.card.title
     if noise.kind == "none":
         return f"{name}, no noise"
-    if spec.card.guarantee:
-        return f"{name}, {NOISES[noise.mechanism]}, total ε = {three(noise.epsilon)}"
-    amount = (
-        f"variance {three(noise.variance)}"
-        if noise.epsilon is None
-        else f"ε {three(noise.epsilon)}"
-    )
-    return f"{name} + {NOISES[noise.mechanism]}, {amount}"
+    if noise.epsilon is None:
+        amount = f"variance {three(noise.variance)}"
+    else:
+        amount = f"{'total ' * (noise.kind == 'total')}ε = {three(noise.epsilon)}"
+    return f"{name}, {NOISES[noise.mechanism]}, {amount}"
 
 
 def named(results: Sequence[RunResult | None]) -> list[Named]:
@@ -57,9 +57,9 @@ def figures(results: list[Named], clip: bool) -> None:
     alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {said}."
     left, right = pair()
     with left:
-        show(run_charts.main_figure(results, clip), "rmse", alt)
+        show(run_charts.rmse_curves(results, clip), "rmse", alt)
     matrix = run_charts.completed(results)
-    alt = "The first 40 users and items: the truth beside each completed matrix."
+    alt = "The first 40 users and items: the truth beside each completed matrix, errors below."
     if matrix is None:
         matrix = run_charts.actual_vs_predicted(results)
         alt = "Mean prediction for each actual rating, with the middle 80 % of predictions."
@@ -81,7 +81,7 @@ def _replayed(results: list[Named], clip: bool) -> int | None:
     if not steps:
         iterations = range(1, last + 1)
         steps = {*iterations[:: -(-last // 40)]}
-    if last <= run_charts.FEW_STEPS or not all(n.result.finished for n in results):
+    if last <= _FEW_STEPS or not all(n.result.finished for n in results):
         return None
     at = drag.replay(
         "replay",
@@ -129,12 +129,49 @@ def results_of(results: list[Named], clip: bool) -> None:
             for place, (name, figure) in zip(pair(), frame.figures.items(), strict=False):
                 with place:
                     draw(figure, name, frame.verdict)
+    _table(results, clip)
     observations(texts.observations(results))
     python_lines.of_runs([(item.label, item.result.spec) for item in results])
+    tab("What does privacy cost?", "cost", study_view.cost)
     tab("Predictions", "pictures", lambda: pictures(results))
     tab("Protection and errors", "accounts", lambda: accounts(results, clip))
     tab("Top ten", "top-ten", lambda: one_user(results))
     tab("Export", "export", lambda: export(results))
+
+
+def _table(results: list[Named], clip: bool) -> None:
+    """What each configuration protects, its error, and how long it took."""
+    rows = []
+    for named in results:
+        statement, final = named.result.statement, named.result.final
+        error, half = (
+            (final.test_rmse_clipped, final.test_half_width_clipped)
+            if clip
+            else (final.test_rmse, final.test_half_width)
+        )
+        apart = named.result.against_baseline
+        kind = "nominal" if statement.nominal else "guaranteed"
+        rows.append(
+            {
+                "configuration": named.label,
+                "protects": f"one {statement.unit}" if statement.private else "nobody",
+                "total ε": f"{three(statement.epsilon)}, {kind}" if statement.private else "–",
+                f"held-out RMSE{', clipped' * clip} (± 95 %)": measured(error, half),
+                "against the best baseline": (
+                    f"{'better' if apart.better else 'worse'} by "
+                    f"{measured(abs(apart.mean), apart.half_width)}"
+                    if apart.detected
+                    else "no significant difference"
+                ),
+                "seconds": three(final.seconds),
+            }
+        )
+    best = results[0].result.best_baseline
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        alt=f"Protection, error and seconds of each configuration; the best baseline is {best}.",
+    )
 
 
 def protection(result: RunResult | RecommendResult) -> None:
@@ -205,9 +242,10 @@ def account(item: Named, clip: bool) -> None:
 
 def accounts(results: list[Named], clip: bool) -> None:
     """Every configuration's error, what it protects, and how both were computed."""
-    for column, item in zip(st.columns(len(results)), results, strict=True):
-        with column:
-            account(item, clip)
+    for first in range(0, len(results), _ACROSS):
+        for column, item in zip(st.columns(_ACROSS), results[first:][:_ACROSS], strict=False):
+            with column:
+                account(item, clip)
     baselines = results[0].result.baselines
     st.caption(
         "Baselines (held-out RMSE): "

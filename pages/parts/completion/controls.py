@@ -1,10 +1,9 @@
-"""The controls of the *Completion* page.
+"""The controls of the *Completion* page: data, configurations, and the settings they share.
 
-Its widgets, and from them to fields of ``RunSpec``; those for protected users are in
-``user_controls``.
+Its questions, and what only algorithms for protected users read, are in ``user_controls``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -18,24 +17,51 @@ from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary
-from pages.parts.ui.looks import NOISES
+from pages.parts.ui.looks import LETTERS, NOISES
 
-STARTING = {"A": ("als", "none"), "B": ("als", "huber"), "C": ("irls", "huber")}
+# what the configurations start as, by question: keys of their boxes, then algorithm and noise
+STARTING = {
+    "compare": (
+        ("", "als", "none"),
+        ("", "als", "huber"),
+        ("", "moments", "gaussian"),
+        ("", "dpals", "gaussian"),
+        ("", "irls", "huber"),
+        ("", "svt", "none"),
+    ),
+    "recommend": (
+        ("like_", "moments", "gaussian"),
+        ("like_", "dpals", "gaussian"),
+        ("like_", "popular", "gaussian"),
+    ),
+}
 DATASETS = {
     name: entry(name).title for name in names("ratings")
 }  # the catalogue's; menus add the visitor's own
-ALGORITHM_TITLES = {name: a.title for name, a in ALGORITHMS.items() if a.unit == "rating"}
-SHARED = ("rank", "reg", "iterations")  # the boxes that all algorithms share
+TITLES = {
+    "compare": {name: a.title for name, a in ALGORITHMS.items() if a.rate is not None},
+    "recommend": {name: a.title for name, a in ALGORITHMS.items() if a.recommend is not None},
+}
+FOR_RATINGS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "rating")
+SHARED = ("rank", "reg", "iterations")  # of these, algorithms for users have boxes of their own
+# what the noise of a configuration protects, if any
+PROTECTS = {
+    "user": ":material/shield: one user",
+    "rating": ":material/gpp_maybe: one rating",
+    "": ":material/lock_open: nobody",
+}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
-AMOUNTS = {"variance": "variance", "epsilon": "nominal ε"}
+AMOUNTS = {"total_epsilon": "total ε", "variance": "variance", "nominal_epsilon": "ε of a release"}
 LINK_TITLES = {
     "dataset": DATASETS,
     "zeros": ZEROS,
     "split": SPLITS,
-    **{f"{x}_algorithm": ALGORITHM_TITLES for x in "abc"},
-    **{f"{x}_noise": NOISES for x in "abc"},
-    **{f"{x}_by": AMOUNTS for x in "abc"},
+    **{f"{x}_algorithm": TITLES["compare"] for x in "abcdef"},
+    **{f"{x}_like_algorithm": TITLES["recommend"] for x in "abc"},
+    **{f"{x}_noise": NOISES for x in "abcdef"},
+    **{f"{x}_like_noise": NOISES for x in "abc"},
+    **{f"{x}_by": AMOUNTS for x in "abcdef"},
 }
 
 
@@ -65,94 +91,89 @@ def shape_controls(name: str, usual: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def method_controls(
-    dataset: str, usual: dict[str, Any], *, rating: bool, splits: bool
-) -> dict[str, Any]:
-    """Presets, if any, and the knobs that all configurations share, which start from ``usual`` or
-    else from the usual preset; presets, and what only the algorithms for one ``rating`` read, where
-    they are about that; a choice of ``splits`` where there is one.
-    """
-    usual = {**preset(WELL_REGULARISED, dataset), **usual}
-    with controls.place():
-        for name, meaning in PRESETS.items() if rating else ():  # they are for ALS and IRLS
-            published = bool(preset(name, dataset))
-            st.button(
-                name.capitalize(),
-                on_click=use_preset,
-                args=(name,),
-                help=meaning if published else "The papers report nothing on this dataset.",
-                disabled=not published,
-                width="stretch",
-                key=f"preset-{name}",
-            )
-    fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
-    with controls.place():
-        if rating:
-            fields |= declared.boxes(ALGORITHM_TITLES, usual, SHARED)
-        if dataset == "ml-100k" and splits:
-            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
-    fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
-    fields["delta"] = declared.box("account_delta", "delta")
-    return fields
-
-
-def how_many(most: int) -> int:
-    """The number of configurations."""
-    titles = {str(k): str(k) for k in range(1, most + 1)}
-    return int(controls.segments("Configurations", "n", titles, "2"))
-
-
-def line_of(letter: str) -> DeltaGenerator:
-    """The line of one configuration, which begins with its letter."""
-    line = st.container(
-        key=f"configuration-{letter.lower()}", horizontal=True, vertical_alignment="center"
-    )
-    line.markdown(f"**{letter}**", width="content")
-    return line
-
-
-def algorithm_choice(letter: str, key: str, titles: Mapping[str, str], first: str) -> str:
-    """The algorithm of one configuration, in its line."""
-    cards = (ALGORITHMS[name] for name in titles)
-    about = "  \n".join(f"**{card.title}** {card.summary} ({card.origin})" for card in cards)
-    hidden: dict[str, Any] = {"label_visibility": "collapsed", "help": about}
-    return controls.choice(f"{letter}: algorithm", key, titles, first, **hidden)
-
-
-def configuration(letter: str, settings: DeltaGenerator) -> dict[str, Any]:
-    """Algorithm and noise of one configuration, in a line; in ``settings`` what else noise has."""
-    algorithm, noise = STARTING[letter]
-    low = letter.lower()
-    with line_of(letter):
-        name = algorithm_choice(letter, f"{low}_algorithm", ALGORITHM_TITLES, algorithm)
-        mechanism = controls.choice(
-            f"{letter}: noise", f"{low}_noise", NOISES, noise, label_visibility="collapsed"
+def preset_buttons(dataset: str) -> None:
+    """Buttons for the settings that ALS and IRLS were published with, or do well with."""
+    for name, meaning in PRESETS.items():
+        published = bool(preset(name, dataset))
+        st.button(
+            name.capitalize(),
+            on_click=use_preset,
+            args=(name,),
+            help=meaning if published else "The papers report nothing on this dataset.",
+            disabled=not published,
+            width="stretch",
+            key=f"preset-{name}",
         )
-        fields: dict[str, Any] = {"algorithm": name, "mechanism": mechanism}
+
+
+def rating_controls(dataset: str) -> dict[str, Any]:
+    """What algorithms read that protect one rating, from the usual preset."""
+    preset_buttons(dataset)
+    usual = preset(WELL_REGULARISED, dataset)
+    fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
+    return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
+
+
+def how_many(question: str) -> int:
+    """The number of configurations."""
+    titles = {str(k): str(k) for k in range(1, len(STARTING[question]) + 1)}
+    return int(controls.segments("Configurations", "n", titles, "3"))
+
+
+def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[str, Any]:
+    """Algorithm and noise of one configuration in a line, which ends with what they protect; in
+    ``settings`` what else its noise has.
+    """
+    more, algorithm, noise = STARTING[question][LETTERS.index(letter)]
+    low, titles = f"{letter.lower()}_{more}", TITLES[question]
+    about = "  \n".join(
+        f"**{card.title}** {card.summary} ({card.origin})"
+        for card in (ALGORITHMS[name] for name in titles)
+    )
+    hidden: dict[str, Any] = {"label_visibility": "collapsed"}
+    with st.container(
+        key=f"configuration-{letter.lower()}", horizontal=True, vertical_alignment="center"
+    ):
+        st.markdown(f"**{letter}**", width="content")
+        name = controls.choice(
+            f"{letter}: algorithm", f"{low}algorithm", titles, algorithm, help=about, **hidden
+        )
+        unit = ALGORITHMS[name].unit
+        fields: dict[str, Any] = {"algorithm": name, "mechanism": "none"}
         with controls.place():
-            if fields["mechanism"] != "none":
-                fields |= _amount(letter, fields["mechanism"], settings)
+            if unit:
+                fields["mechanism"] = controls.choice(
+                    f"{letter}: noise", f"{low}noise", NOISES, noise, **hidden
+                )
+        private = fields["mechanism"] != "none"
+        with controls.place():
+            if private and unit == "rating":
+                fields |= _amount(letter, name, fields["mechanism"], settings)
+        st.caption(PROTECTS[unit if private else ""], width="content")
     return fields
 
 
-def _amount(letter: str, noise: str, settings: DeltaGenerator) -> dict[str, Any]:
-    """How much noise; in ``settings`` by what, and of which α."""
+def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -> dict[str, Any]:
+    """How much noise, empty for the total ε of all; in ``settings`` by what, and of which α."""
     low, fields = letter.lower(), dict[str, Any]()
-    shaped = "alpha" in FAMILIES[noise].shape
+    taken = {kind.amount() for kind in ALGORITHMS[algorithm].noise}
     with settings:
         by = controls.segments(
             f"{letter}: amount by",
             f"{low}_by",
-            AMOUNTS,
-            "variance",
+            titles := {name: title for name, title in AMOUNTS.items() if name in taken},
+            next(iter(titles)),
             help=glossary.meaning("nominal"),
         )
-        if shaped and controls.switch(
+        if "alpha" in FAMILIES[noise].shape and controls.switch(
             f"{letter}: choose α",
             f"{low}_own_alpha",
-            help="Otherwise the papers' rule: unit scale, and the α with that variance.",
+            help="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α with "
+            "that variance.",
         ):
             fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
+    if by == "total_epsilon":
+        return fields
     name = "variance.variance" if by == "variance" else "nominal.epsilon"
     label = f"{letter}: {'variance' if by == 'variance' else 'nominal ε of one release'}"
     fields[by] = declared.box(name, f"{low}_{by}", label=label, label_visibility="collapsed")

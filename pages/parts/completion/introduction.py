@@ -30,7 +30,7 @@ _QUESTIONS = {
 }
 
 
-def introduction(protect: str, question: str, specs: Sequence[RunSpec]) -> None:
+def introduction(question: str, specs: Sequence[RunSpec]) -> None:
     """Say what is compared, what is protected, and which method is recommended."""
     known = (
         _QUESTIONS["compare" if question == "lists" else question]
@@ -41,25 +41,21 @@ def introduction(protect: str, question: str, specs: Sequence[RunSpec]) -> None:
         )
     )
     st.markdown(f"**{QUESTIONS[question]}** {known}")
-    if protect == "user" and question != "skew":
+    noisy = [s for s in specs if s.card.guarantee and s.noise.kind != "none"]
+    if noisy and question != "skew":
         st.markdown(
             "**Neighbouring datasets differ in all ratings of one user.** Only noisy statistics "
             "about items are released; each user's own factors are computed from their own "
             "ratings (*joint* differential privacy). ε is the total of one run; several runs on "
             "the same people compose."
         )
-        noisy = next((s for s in specs if s.noise.epsilon is not None), None)
-        if noisy is not None and noisy.noise.epsilon is not None:
-            st.markdown(odds_sentence(noisy.noise.epsilon, noisy.noise.delta, subject("user")))
-    _recommended(protect, question, specs)
+        if (epsilon := noisy[0].noise.epsilon) is not None:
+            st.markdown(odds_sentence(epsilon, noisy[0].noise.delta, subject("user")))
+        if question not in STUDIES["completion"]:
+            _recommended(noisy[0])
 
 
-def _recommended(protect: str, question: str, specs: Sequence[RunSpec]) -> None:
-    noisy = next((s for s in specs if s.noise.epsilon is not None), None)
-    if protect != "user" or question == "skew" or question in STUDIES["completion"]:
-        return
-    if noisy is None:
-        return
+def _recommended(noisy: RunSpec) -> None:
     choice = recommended_algorithm(noisy)
     st.markdown(
         f"**Recommended method: {ALGORITHMS[choice.algorithm].title}.** "

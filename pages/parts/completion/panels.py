@@ -11,6 +11,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, preset
 from pages.parts.completion import compare_view, list_view, recommend_view, study_view
 from pages.parts.completion.asked import Asked
+from pages.parts.completion.user_controls import FIRST
 from pages.parts.frame.study import Built
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
@@ -19,34 +20,32 @@ _LISTED = (None, 10.0, 2.0, 0.5)  # total ε of the lists that one person sees
 
 
 def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
-    """Run up to three configurations, and compare their predictions."""
-    protect, clip = asked.protect, asked.clip
-    kind = "run-user" if protect == "user" else "run"
+    """Run up to six configurations, and compare their predictions."""
+    clip = asked.clip
     panel(
         Panel(
-            kind=kind,
+            kind="run",
             wanted=built.specs,
             problem=built.problem,
             step="iteration",
             so_far=lambda job: compare_view.so_far(job, clip),
             show=lambda job: compare_view.results_of(compare_view.named(job.results), clip),
-            example=_compared_example(protect, clip),
+            example=_compared_example(clip),
             row=row,
             seed="seed",
         )
     )
 
 
-def _compared_example(protect: str, clip: bool) -> Example:
-    if protect == "user":
-        text = "4,000 synthetic users and 300 items, total ε = 5"
-        shown = tuple(RunSpec.fitting(PEOPLE, algorithm=n) for n in ("moments", "dpals"))
-    else:
-        text = "300 synthetic users and 300 items, noise of variance 2"
-        usual = preset(WELL_REGULARISED, "low-rank")
-        shown = (RunSpec.fitting(usual), RunSpec.fitting(usual, mechanism="huber", variance=2.0))
+def _compared_example(clip: bool) -> Example:
+    usual = {**FIRST, **preset(WELL_REGULARISED, FIRST["dataset"])}
+    shown = (
+        RunSpec.fitting(usual),
+        RunSpec.fitting(usual, mechanism="huber", total_epsilon=5.0),
+        RunSpec.fitting(PEOPLE),
+    )
     return Example(
-        about=text,
+        about="4,000 synthetic users and 300 items",
         specs=shown,
         draw=lambda: compare_view.results_of(compare_view.named(example_runs(shown)), clip),
     )
@@ -126,12 +125,11 @@ def skewed(asked: Asked, built: Built) -> None:
         return
     try:
         spec = built.specs[0]
-        study_view.skew(spec.data, asked.settings["items_per_user"], spec.seed)
+        study_view.skew(spec.data, asked.items_per_user, spec.seed)
     except DPMCError as error:
         controls.show_error(error)
 
 
 def make_ahead() -> None:
-    """Compute the examples of the page as it opens."""
-    for protect in ("rating", "user"):
-        example_runs(_compared_example(protect, clip=False).specs)
+    """Compute the example of the page as it opens."""
+    example_runs(_compared_example(clip=False).specs)

@@ -12,12 +12,14 @@ from plotly.subplots import make_subplots
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.skew import Skew, spreads
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
+from pages.parts.completion.user_controls import ask
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.study import QUIET, Lines, Study
 from pages.parts.ui.figures import Drawn, figure, show
@@ -49,7 +51,7 @@ def skew_curves(skews: Sequence[Skew]) -> Drawn:
         height=420,
     )
     frame: dict[str, object] = {}
-    for skew, line in zip(skews, LINES, strict=True):
+    for skew, line in zip(skews, LINES, strict=False):
         look = Identity(skew.name, *line)
         x = np.linspace(0, 100, skew.shares.size)
         spots = np.unique(np.linspace(0, x.size - 1, 101).astype(int))
@@ -307,6 +309,15 @@ STUDY = Study(
     about=about,
     method=_method,
 )
+
+
+def cost() -> None:
+    """The stored answer to what privacy costs, beside runs of other questions."""
+    stored = example("completion", "epsilon").study
+    said = study_sentences(stored)[0]
+    st.markdown(f"{said} (Stored example: {about(stored)}.)")
+    show(STUDY.curves(stored), "cost", said)
+    st.button("Compute it with my settings", on_click=ask, args=("epsilon",), key="ask-cost")
 
 
 def skew(data: RatingsData, k: int, seed: int) -> None:

@@ -1,6 +1,7 @@
 """What the finished runs on screen show, in sentences."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from dpmc_core.experiments import RunResult
 from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
@@ -14,9 +15,11 @@ from pages.parts.ui.looks import NOISES, lowered
 def verdict(results: Sequence[Named]) -> str:
     """Say how a private run stands against no noise and against the best baseline.
 
-    Of several the one with the least error, which of different ε is mostly the largest's.
+    Of several that with the least error, which of different ε is mostly the largest's, of those
+    with a guarantee if any has one.
     """
-    private = [n for n in results if n.result.statement.private] or list(results)
+    private = [n for n in results if n.result.statement.private]
+    private = [n for n in private if not n.result.statement.nominal] or private or list(results)
     best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
     where = [] if best.result.finished else [_so_far(best.result)]
     where += [f"at {said}"] if (said := _epsilon(best.result)) else []
@@ -56,11 +59,14 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
     """Find the same run without noise, as far along."""
     if not noisy.result.statement.private:
         return []
-    bare = noisy.result.spec.replace(mechanism="none", variance=None, epsilon=None, alpha=None)
+    spec, steps = noisy.result.spec, len(noisy.result.metrics)
+    same = [f.name for f in fields(spec) if f.name != "noise"]
     return [
         quiet
         for quiet in results
-        if quiet.result.spec == bare and len(quiet.result.metrics) == len(noisy.result.metrics)
+        if not quiet.result.statement.private
+        and len(quiet.result.metrics) == steps
+        and all(getattr(quiet.result.spec, name) == getattr(spec, name) for name in same)
     ]
 
 

@@ -33,7 +33,7 @@ def box(
     found = declaration(name)
     rule = found.rule
     label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
-    label_of(found.name, label)
+    label_of(found.name, rule.label if why else label)
     meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
     if found.optional and not needed:
         with place():

@@ -56,10 +56,12 @@ LINES = (
     ("#AA4499", "dash", "square"),
     ("#7A7A1F", "dot", "diamond"),
     ("#2A8577", "dashdot", "triangle-up"),
+    ("#4477AA", "longdash", "star"),
+    ("#B5563F", "longdashdot", "hexagon"),
 )
 BASELINE = "rgba(128,128,128,0.9)"
 
-LETTERS = ("A", "B", "C", "D")  # of configurations side by side
+LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
 # ε of the slider, evenly spaced on a logarithmic scale
 TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)

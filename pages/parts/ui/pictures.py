@@ -23,15 +23,16 @@ def heat_map(
     *,
     rows: str = "users",
     columns: str = "items",
+    below: Sequence[tuple[str, FloatArray]] = (),
 ) -> Drawn:
-    """Matrices side by side on one colour scale (Cividis), of ``rows`` by ``columns``.
-
-    And every cell as numbers.
+    """Matrices side by side on one colour scale (Cividis), of ``rows`` by ``columns``, and every
+    cell as numbers; ``below`` the last of them errors, from 0, on a scale of their own.
     """
     across = len(panels)
-    gap = 0.03
-    lines = max(wrapped(name).count("<br>") for name, _ in panels)
+    gap, between = 0.03, 0.12
+    lines = max(wrapped(name).count("<br>") for name, _ in [*panels, *below])
     wide = (1 - gap * (across - 1)) / across
+    tall = (1 - between) / 2 if below else 1.0
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
         "height": 330 + 17 * lines,
@@ -40,23 +41,34 @@ def heat_map(
             "colorscale": "Cividis",
             "cmin": low,
             "cmax": high,
-            "colorbar": {"title": {"text": "rating"}},
+            "colorbar": {
+                "title": {"text": "rating"},
+                **({"len": 0.55, "y": 0.78} if below else {}),
+            },
+        },
+        "coloraxis2": {
+            "colorscale": "Inferno",
+            "cmin": 0.0,
+            "cmax": (high - low) / 2,
+            "colorbar": {"title": {"text": "error"}, "len": 0.55, "y": 0.22},
         },
         "annotations": [],
     }
     cells = []
-    for k, (name, matrix) in enumerate(panels):
-        number = "" if k == 0 else str(k + 1)
-        left = k * (wide + gap)
+    for k, (name, matrix) in enumerate([*panels, *below]):
+        number, second = "" if k == 0 else str(k + 1), k >= across
+        left = (k - len(below) if second else k) * (wide + gap)
+        foot = 0.0 if second else 1 - tall
         plain = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
         layout[f"xaxis{number}"] = {
             **plain,
             "domain": [left, left + wide],
             "anchor": f"y{number}",
-            "title": {"text": columns},
+            "title": {"text": columns if foot == 0 else ""},
         }
         layout[f"yaxis{number}"] = {
             **plain,
+            "domain": [foot, foot + tall],
             "anchor": f"x{number}",
             "autorange": "reversed",
             **({"title": {"text": rows}} if k == 0 else {"matches": "y"}),
@@ -65,7 +77,7 @@ def heat_map(
             {
                 "text": wrapped(name),
                 "x": left + wide / 2,
-                "y": 1.0,
+                "y": foot + tall,
                 "xref": "paper",
                 "yref": "paper",
                 "xanchor": "center",
@@ -78,7 +90,7 @@ def heat_map(
             {
                 "type": "heatmap",
                 "z": np.round(matrix, 3),
-                "coloraxis": "coloraxis",
+                "coloraxis": "coloraxis2" if second else "coloraxis",
                 "hovertemplate": "user %{y}, item %{x}: %{z:.2f}<extra></extra>",
                 "xaxis": f"x{number}",
                 "yaxis": f"y{number}",
@@ -89,7 +101,7 @@ def heat_map(
     numbers = {
         "user": users.ravel() + 1,
         "item": items.ravel() + 1,
-        **{name: m.ravel() for name, m in panels},
+        **{name: m.ravel() for name, m in [*panels, *below]},
     }
     return fig, pd.DataFrame(numbers)
 

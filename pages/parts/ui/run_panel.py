@@ -21,7 +21,7 @@ from pages.parts.ui.looks import LETTERS
 
 _SEEDS = 10_000  # that are drawn: short enough to be read out
 _EVERY = 0.5  # seconds between two looks at a running job
-_COMPARED = ("run", "run-user", "recommend")  # kinds of jobs whose runs have letters
+_COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 
 
@@ -149,7 +149,7 @@ _NO_SETTINGS = (
     *("lesson", "step", "present", "open_all", "tab", "embed", "clip", "user", "list_user"),
     *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
 )
-_QUESTIONS = ("protect", "question", "f_question", "t_protect", "t_vary", "t_by", "t_view")
+_QUESTIONS = ("question", "f_question", "t_protect", "t_vary", "t_by", "t_view")
 
 
 def untouched() -> bool:
