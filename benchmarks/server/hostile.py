@@ -34,9 +34,10 @@ from benchmarks.server.visitors import loop_seconds, memory, shown
 
 FIELD = "Your file (at most 25 MB)"
 # the largest factors that a visit may hold, and links to more
-LARGEST = "dataset=low-rank&n=2&n_users=200000&n_items=5000&observed=0.001&rank=100&iterations=3&run=1"
-TOO_LARGE = "dataset=low-rank&n=2&n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1&run=1"
-KEPT = "dataset=low-rank&n=2&n_users=20000&n_items=20000&observed=0.001&rank=128&iterations=1&run=1"
+TWO = "run=1&n=2&dataset=low-rank"
+LARGEST = f"{TWO}&n_users=200000&n_items=5000&observed=0.001&rank=100&iterations=3"
+TOO_LARGE = f"{TWO}&n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
+KEPT = f"{TWO}&n_users=20000&n_items=20000&observed=0.001&rank=128&iterations=1"
 
 
 def archive(most: int = 19_000_000) -> bytes:

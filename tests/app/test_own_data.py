@@ -227,13 +227,10 @@ def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> Non
     app = upload(own_page(), "a.csv", long_csv(60, 12))
     (page,) = [link for link in app.get("page_link") if link.proto.page == "completion"]
     assert page.proto.query_string == "dataset=Your+ratings"
-    for protect in ("rating", "user"):
-        app = upload(own_page(), "a.csv", long_csv(60, 12))
-        app.query_params["dataset"] = "Your ratings"
-        app.query_params["protect"] = protect
-        go_to(app, "completion")
-        assert app.selectbox(key="dataset").value == own_data_name(app)
-        finish(app, "run")
+    app.query_params["dataset"] = "Your ratings"
+    go_to(app, "completion")
+    assert app.selectbox(key="dataset").value == own_data_name(app)
+    finish(app, "run")
 
 
 @pytest.mark.parametrize(
