@@ -193,12 +193,26 @@ def test_the_page_that_draws_a_figure_takes_the_settings_of_its_link(entry: Entr
 
 
 def test_a_table_of_the_thesis_shows_the_rows_of_the_papers_table() -> None:
-    app = open_page("papers", p_paper="thesis")
+    app = open_page("papers", p_paper="thesis", p_entry_thesis="thesis-table-5.1")
     assert verdict_of(app) == "Table 5.1: of 12 rows, 7 reproduced, 5 differ."
     assert "The thesis prints the numbers of Table 1 of the paper, rounded to two digits" in texts(
         app
     )
     assert "Equation 4.4" in texts(app)  # its misprints
+
+
+def test_a_paper_opens_on_a_table_as_printed_with_ours_marked_by_verdict() -> None:
+    app = open_page("papers", p_paper="huber")
+    assert verdict_of(app).startswith("Table 3: of 48 rows, 17 reproduced")
+    table = app.dataframe[0].value
+    parts, noises = ["variance", "observed", "algorithm"], ["no noise", "Gaussian", "Laplace"]
+    assert list(table) == [*parts, *noises, "Huber"]
+    # the paper's line for variance 2, 10 % observed, IRLS
+    (line,) = table.query("variance == '2' and observed == '0.10' and algorithm == 'IRLS'").values
+    printed = ["0.0982", "0.2194", "0.2208", "0.2047"]
+    assert [cell.split(" | ")[0] for cell in line[3:]] == printed
+    marks = [cell[-1] for line in table.values for cell in line[3:]]
+    assert (marks.count("●"), marks.count("◆"), marks.count("■")) == (17, 31, 0)
 
 
 def test_bounds_and_ranges_are_shown_as_printed() -> None:

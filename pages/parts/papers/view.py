@@ -8,12 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -46,7 +48,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, on_screen, run_panel
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
-from pages.parts.ui.looks import intervals, name_above
+from pages.parts.ui.looks import NOISES, intervals, name_above
 from pages.parts.ui.on_screen import download
 
 
@@ -179,6 +181,9 @@ LOOKS = {
 }
 
 
+Found = tuple[Row, RowResult, Verdict]
+
+
 def label_of(setting: Mapping[str, str]) -> str:
     """Return a row's setting in words."""
     return ", ".join(
@@ -190,17 +195,67 @@ def label_of(setting: Mapping[str, str]) -> str:
     )
 
 
+MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", UNPRINTED: "+"}
+
+
+def as_printed(found: Sequence[Found]) -> Styler | None:
+    """The printed numbers in the layout of a table, each with ours beside it, marked and coloured
+    by its verdict; None where nothing is printed.
+
+    Columns are a part of the setting, or two, that leave no cell empty; parts that follow from
+    the others are left out.
+    """
+    cells = [one for one in found if one[0].printed is not None]
+    settings = [{**row.setting, "": row.metric} for row, _, _ in cells]
+    varying = [n for n in (settings[0] if cells else ()) if len({s.get(n) for s in settings}) > 1]
+    if not cells:
+        return None
+    single = ["", "mechanism", "algorithm", *varying[::-1]]
+    options = [(n,) for n in single if n in varying] + [*combinations(varying, 2)]
+    for across in options or [("",)]:
+        down = [name for name in varying if name not in across]
+        for name in down[::-1]:
+            fewer = [one for one in down if one != name]
+            if len({_part(s, [*fewer, *across]) for s in settings}) == len(cells):
+                down = fewer
+        heads = dict.fromkeys(_part(s, across) for s in settings)
+        lines = dict.fromkeys(_part(s, down) for s in settings)
+        if len(heads) * len(lines) == len(cells) and len(heads) <= _MOST_ACROSS:
+            break
+    texts: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
+    colours: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
+    for setting, (row, mine, verdict) in zip(settings, cells, strict=True):
+        assert row.printed is not None
+        digits = len(row.printed.text.partition(".")[2])
+        ours = f"{mine.mean:,.{digits}f}" if mine.values else "–"
+        line, head = _part(setting, down), " + ".join(filter(None, _part(setting, across)))
+        colour, _ = LOOKS.get(verdict.kind, LOOKS[UNPRINTED])
+        texts[line][head] = f"{row.printed.text} | {ours} {MARKS.get(verdict.kind, '')}"
+        colours[line][head] = f"background-color: {colour}33"
+    frame = pd.DataFrame([dict(zip(down, line, strict=True)) | texts[line] for line in texts])
+    paint = pd.DataFrame([dict.fromkeys(down, "") | colours[line] for line in texts])
+    return frame.style.apply(lambda _: paint, axis=None)
+
+
+def _part(setting: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_WORDS.get(text := setting.get(name, ""), text) for name in names)
+
+
+_MOST_ACROSS = 8
+_WORDS = {**NOISES, **{name: card.title for name, card in ALGORITHMS.items()}}
 _RULE = facts("papers/entries")["rule"]
-Found = tuple[Row, RowResult, Verdict]
 
 
-def overview(paper: str) -> None:
-    """All tables and figures of one paper, with how their rows came out."""
-    rows = []
-    for entry in (e for e in ENTRIES if e.paper == paper):
+def overview() -> None:
+    """All tables and figures of all papers, with how their rows came out."""
+    rows: list[dict[str, str]] = []
+    board = {paper: dict.fromkeys(KINDS, 0) for paper in PAPERS}
+    for entry in ENTRIES:
         counts = dict.fromkeys(KINDS, 0)
         for row in rows_of(entry.source):
             counts[verdict_of(row, stored(entry.source)).kind] += 1
+        for kind, count in counts.items():
+            board[entry.paper][kind] += count
         stands = (
             "rows"
             if rows_of(entry.source)
@@ -212,16 +267,19 @@ def overview(paper: str) -> None:
         )
         rows.append(
             {
+                "paper": PAPERS[entry.paper],
                 "where": entry.place,
                 "about": entry.title,
                 **{kind: str(counts[kind] or "") for kind in KINDS},
                 "what stands for it": stands,
             }
         )
+    lines = [{"paper": PAPERS[paper], **counts} for paper, counts in board.items()]
+    st.dataframe(pd.DataFrame(lines), hide_index=True, alt="Verdicts of all rows of each paper.")
+    if controls.switch("Only what differs", "p_differs"):
+        rows = [row for row in rows if row[DIFFERS]]
     st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        alt=f"Tables and figures of {PAPERS[paper]} with counts of verdicts.",
+        pd.DataFrame(rows), hide_index=True, alt="Tables and figures with counts of verdicts."
     )
 
 
@@ -244,14 +302,8 @@ def without_rows(entry: Entry) -> None:
     about(entry)
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
-    if entry.page:
-        st.page_link(
-            f"{entry.page}.py",
-            label=f"See it live on the {PAGES[entry.page].title} page",
-            icon=":material/arrow_forward:",
-            query_params=entry.state,
-        )
-    elif not entry.made and not entry.missing:
+    _live(entry)
+    if not entry.page and not entry.made and not entry.missing:
         st.caption("A drawing or a definition: there is nothing to compute.")
     if values:
         st.dataframe(values, hide_index=True, alt=f"{entry.place} as printed.")
@@ -261,6 +313,16 @@ def without_rows(entry: Entry) -> None:
     fig.update_yaxes(visible=False)
     fig.add_annotation(text="no numbers", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
     show(fig, "paper", f"{entry.place} has no numbers to compare.")
+
+
+def _live(entry: Entry) -> None:
+    if entry.page:
+        st.page_link(
+            f"{entry.page}.py",
+            label=f"See it live on the {PAGES[entry.page].title} page",
+            icon=":material/arrow_forward:",
+            query_params=entry.state,
+        )
 
 
 def _printed_lines(entry: Entry) -> list[dict[str, str]]:
@@ -289,17 +351,25 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(found)} of ours.")
     else:
         say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
+    if (printed := as_printed(found)) is not None:
+        st.dataframe(
+            printed,
+            hide_index=True,
+            height=min(38 + 35 * len(printed.index), 480),
+            alt=f"{entry.place} as printed, ours beside it; of {len(found)} rows, {said}.",
+        )
+        marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in LOOKS if counts[kind])
+        st.caption(f"Printed | ours: {marks}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
     if 0 < counts[UNPRINTED] < len(found):
         show(unprinted(found), "paper-unprinted", f"{entry.place}: our rows beside the paper's.")
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
+    _live(entry)
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     tab("What we found", "about", lambda: _about(entry, result))
     tab("Every row", "rows", lambda: _rows(entry, found, result))
-    if lines := _printed_lines(entry):
-        tab("As printed", "printed", lambda: st.dataframe(lines, hide_index=True))
 
 
 _ROWS = """\
