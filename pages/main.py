@@ -11,7 +11,7 @@ from dpmc_core.errors import ParameterError  # noqa: E402
 from pages.parts.frame import presenter, share  # noqa: E402
 from pages.parts.frame.page import tabs  # noqa: E402
 from pages.parts.lessons import lessons  # noqa: E402
-from pages.parts.server import settings  # noqa: E402
+from pages.parts.server import settings, visits  # noqa: E402
 from pages.parts.server.layers import edge  # noqa: E402
 from pages.parts.server.warm import warm  # noqa: E402
 from pages.parts.ui import glossary, links, on_screen  # noqa: E402
@@ -50,7 +50,10 @@ if not embedded:
     st.logo(str(_HERE / ("logo-dark.svg" if dark else "logo.svg")), size="large")
 st.html(_STYLES / "style.css")
 st.html(glossary.groups_style())
-st.html(f"<script>{edge.SCRIPT}</script>", unsafe_allow_javascript=True)
+st.html(
+    f'<i class="dpmc-visit" data-token="{visits.begin()}"></i><script>{edge.SCRIPT}</script>',
+    unsafe_allow_javascript=True,
+)
 if presenting:
     st.html(_STYLES / "presenter.css")
 for value in bad_modes:
@@ -82,4 +85,5 @@ if presenting:
     presenter.bar()
 if not embedded:
     share.bar(framed_elsewhere=page.url_path not in edge.NEVER_FRAMED and bool(settings.framers()))
+visits.end_of_script()
 warm()  # last: the first visitor sees a page before all others are made quick

@@ -115,6 +115,22 @@ def test_the_largest_link_is_refused_before_it_runs() -> None:
     assert jobs.current("run") is None
 
 
+def test_only_its_own_tab_goes_on_with_a_visit_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, here = Box(), {"former"}
+    left.token, left.belongings = "secret", {"own-sets": "data"}
+    boxes = {"former": left, "another": Box()}
+    monkeypatch.setattr(jobs, "_boxes", boxes)
+    monkeypatch.setattr(jobs, "session", lambda: "new")
+    monkeypatch.setattr(jobs, "_here", lambda name: name in here)
+    assert not jobs.take_over("secret")  # a copied tab, while the first is open
+    here.clear()
+    assert not jobs.take_over("")
+    assert not jobs.take_over("guessed")
+    assert jobs.take_over("secret") == {"own-sets": "data"}
+    assert boxes["new"] is left
+    assert "former" not in boxes
+
+
 def job(box: Box, kind: str, megabytes: float, *, state: str = "done") -> Job:
     made = Job(kind=kind, results=["something"], state=state)
     box.replace(made)

@@ -212,10 +212,10 @@ def test_rows_of_sums_and_likes_are_asked_about_with_their_choices() -> None:
     assert any("there is nothing to learn" in one.value for one in app.error)
 
 
-def test_after_a_reload_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
+def test_in_another_tab_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
     app = open_page("completion", dataset="Your ratings", run="1")
     assert any(
-        "“Your ratings” are not here" in w.value and "reloading" in w.value for w in app.warning
+        "“Your ratings” are not here" in w.value and "in one tab" in w.value for w in app.warning
     )
     assert jobs.current("run") is None
     assert open_page("completion", rank="nonsense", run="1").warning

@@ -64,9 +64,16 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.locator(".st-key-go button").click()
     finished(page)
     turn_to(page, "Protection and errors")
-    expect(page.locator(METRIC)).to_have_count(2, timeout=60_000)
-    link = page.url
+    expect(page.locator(METRIC)).to_have_count(3, timeout=60_000)
+    shown, link = page.locator(METRIC).all_inner_texts(), page.url
     assert "Your+ratings" in link
+    page.reload()  # the visit goes on, in this tab alone
+    ready(page)
+    expect(page.locator(METRIC)).to_have_text(shown)
+    twin = page.context.new_page()
+    twin.goto(link)
+    expect(twin.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=60_000)
+    twin.close()
     context = browser.new_context()
     other = context.new_page()
     other.goto(link)

@@ -79,7 +79,7 @@ def own_form() -> None:
     st.caption(
         ":material/lock: **Where it goes**: into the memory of this visit and nowhere else. It "
         "is not written to a disk or a log, its runs are not kept among past runs, no other "
-        "visitor can reach it, and it is gone when you press *Remove*, reload the page, or "
+        "visitor can reach it, and it is gone when you press *Remove*, or "
         "within a few minutes of closing this tab. It does travel to the server that runs this "
         "app: for data that must not leave your machine, run the app there."
     )

@@ -14,6 +14,14 @@ if (!window.dpmcLab) {
     else held = setTimeout(push, 1000, state, title, url);
   };
 
+  // a tab that is loaded again goes on with its visit; no other tab can read whose it is
+  new MutationObserver(() => {
+    const token = document.querySelector(".dpmc-visit")?.dataset.token;
+    if (!token) return;
+    try { sessionStorage.setItem("dpmc-visit", token); } catch {}
+    document.cookie = "dpmc-visit=; path=/; samesite=strict; max-age=0";
+  }).observe(document.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
+
   // a narrow window has no room for menu and page: the menu goes once a page is chosen
   addEventListener("click", (event) => {
     if (innerWidth > 640 || !event.target.closest('[data-testid="stSidebarNavLink"]')) return;

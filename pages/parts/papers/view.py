@@ -351,7 +351,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(found)} of ours.")
     else:
         say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
-    if (printed := as_printed(found)) is not None:
+    if not on_screen.presenting() and (printed := as_printed(found)) is not None:
         st.dataframe(
             printed,
             hide_index=True,

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,6 +160,8 @@ class Box:
         self._jobs: dict[str, Job] = {}
         self._former: dict[str, Job] = {}
         self._lock = threading.Lock()
+        self.token = ""  # what the visit is known by
+        self.belongings: Mapping[str, Any] = {}
 
     def current(self, kind: str) -> Job | None:
         """The latest job of this kind."""

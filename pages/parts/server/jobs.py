@@ -4,8 +4,9 @@ Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 """
 
 import os
+import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -326,6 +327,33 @@ def _box() -> Box:
     return _boxes.setdefault(session(), Box())
 
 
+def token_of_visit(token: str) -> str:
+    """Have the visit known by ``token``, and return it."""
+    _box().token = token
+    return token
+
+
+def note_belongings(belongings: Mapping[str, Any]) -> None:
+    """Hold what the visit has besides jobs, for as long as these."""
+    _box().belongings = belongings
+
+
+def take_over(token: str) -> Mapping[str, Any]:
+    """Go on with the jobs of the visit that is known by ``token`` and has lost its tab; return what
+    else it had.
+    """
+    for name, box in list(_boxes.items()):
+        if token and secrets.compare_digest(box.token, token) and not _here(name):
+            _boxes[session()] = _boxes.pop(name, box)
+            return box.belongings
+    return {}
+
+
+def _here(name: str) -> bool:
+    """Whether the session called ``name`` has a tab."""
+    return runtime.exists() and runtime.get_instance().is_active_session(name)
+
+
 def look_after() -> None:
     """Let go of the jobs of visitors who have gone: they need no result, and others wait."""
     gone: dict[str, float] = {}
@@ -343,6 +371,7 @@ def look_after() -> None:
 
 def _let_go(name: str) -> None:
     """Apart: a variable of a loop would hold the last job, with all its data and results."""
-    for job in _boxes.pop(name).going():
+    box = _boxes.pop(name, None)
+    for job in box.going() if box is not None else ():  # else another tab has it now
         job.cancel()
         logs.note("left", name, kind=job.kind)

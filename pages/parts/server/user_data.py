@@ -17,7 +17,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.store.records import PassingRuns, Runs
 from pages.parts.server import job, jobs, logs, run_store, settings
 
-_SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"
+KEYS = _SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"  # of the session's state
 
 
 def _of_this_visit() -> Mapping[str, OwnSet]:

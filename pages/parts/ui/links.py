@@ -184,9 +184,9 @@ def check_link(
     except ParameterError as error:
         remember(
             key,
-            f"From the address: “{text}” are not here. Own data lives in one visit: reloading "
-            "the page ends it, and no link carries it along. Give the file on the Datasets "
-            "page; the usual set is used instead."
+            f"From the address: “{text}” are not here. Own data lives in one tab, until a "
+            "few minutes after it is closed, and no link carries it along. Give the file on the "
+            "Datasets page; the usual set is used instead."
             if text in _OWN
             else (
                 f"From the address: {ParameterError(label, text, error.allowed)} The usual "

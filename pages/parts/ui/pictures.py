@@ -43,14 +43,14 @@ def heat_map(
             "cmax": high,
             "colorbar": {
                 "title": {"text": "rating"},
-                **({"len": 0.55, "y": 0.78} if below else {}),
+                **({"len": 0.5, "y": 0.78, "nticks": 4} if below else {}),
             },
         },
         "coloraxis2": {
             "colorscale": "Inferno",
             "cmin": 0.0,
             "cmax": (high - low) / 2,
-            "colorbar": {"title": {"text": "error"}, "len": 0.55, "y": 0.22},
+            "colorbar": {"title": {"text": "error"}, "len": 0.5, "y": 0.22, "nticks": 3},
         },
         "annotations": [],
     }

@@ -216,7 +216,9 @@ def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
 
 def _linked(of: Panel) -> bool:
     """Say whether the address asks for a run: once per visit."""
-    look = of.look
+    look, job = of.look, jobs.current(of.kind)
+    if job is not None and job.specs == of.wanted:  # there, from before the tab was loaded again
+        st.session_state[look.used] = True
     if any(spec.may_be_secret for spec in of.wanted):
         return False  # each run is another release: only a person asks for one
     linked = st.query_params.get(look.flag) == "1" and look.used not in st.session_state

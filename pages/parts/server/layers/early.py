@@ -1,5 +1,5 @@
-"""Has browsers fetch the scripts of figures and controls along with the page, and tells Streamlit's
-where the server is.
+"""Has browsers fetch the scripts of figures and controls along with the page, tells Streamlit's
+where the server is, and has a tab that is loaded again show which visit is its own (``visits``).
 
 Streamlit's own scripts ask for them only when the server has sent a figure: on a slow line that is
 after everything else, with a wait for each turn. At low priority: first what the page names itself.
@@ -14,7 +14,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # the folder of the page's address: Streamlit would first ask below the page, and be told 404 twice
-WHERE = 'window.__streamlit = {BACKEND_BASE_URL: new URL(".", location).href}'
+WHERE = """window.__streamlit = {BACKEND_BASE_URL: new URL(".", location).href};
+try {
+  const visit = sessionStorage.getItem("dpmc-visit") ?? "";
+  document.cookie = `dpmc-visit=${visit}; path=/; samesite=strict; max-age=${visit ? 60 : 0}`;
+} catch {}"""
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static" / "js"
 # what the pages show first, by the names of Streamlit's scripts, before their digests
 _NEEDED = (

@@ -1,0 +1,29 @@
+"""A visit goes on when its tab is loaded again: its jobs, its own data and its answers.
+
+A tab knows its visit by a token that nobody can guess, keeps it where no other tab reads it
+(``browser.js``), and shows it when it connects again, in a cookie (``layers.early``).
+"""
+
+import secrets
+
+import streamlit as st
+
+from pages.parts.server import jobs, user_data
+
+COOKIE = "dpmc-visit"
+_KEPT = (*user_data.KEYS, "lesson-answers")
+
+
+def begin() -> str:
+    """Go on with the visit whose token the tab shows, once; return this one's token."""
+    state = st.session_state
+    if COOKIE not in state:
+        state.update(jobs.take_over(st.context.cookies.get(COOKIE, "")))
+        state[COOKIE] = jobs.token_of_visit(secrets.token_urlsafe(16))
+    return str(state[COOKIE])
+
+
+def end_of_script() -> None:
+    """Note what the visit has besides jobs: it would end with Streamlit's session."""
+    state = st.session_state
+    jobs.note_belongings({name: state[name] for name in _KEPT if name in state})
