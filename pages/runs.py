@@ -7,7 +7,7 @@ from pages.parts.frame.page import head, tab
 from pages.parts.runs import view
 from pages.parts.runs import view as runs_view
 from pages.parts.runs.view import titles
-from pages.parts.server import run_store
+from pages.parts.server import jobs, run_store
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
 
@@ -26,7 +26,8 @@ def main() -> None:
         store = run_store.store()
         where = view.filters(store)
         total = store.count(where)
-        rows = store.rows(where, limit=AT_ONCE)
+        mine = jobs.runs()
+        rows = sorted(store.rows(where, limit=AT_ONCE), key=lambda row: row["key"] not in mine)
     except StoreError as error:
         runs_view.without_store(error)
         return

@@ -323,6 +323,9 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     assert run_store.store().count() == 2
     spec = RunSpec.from_json(run_store.store().rows(limit=1)[0]["spec"])
     assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
+    run_store.store().add(record_of(run(TINY)))  # later, by somebody else
+    table = next(f.value for f in open_page("runs").dataframe if "mine" in f.value)
+    assert table["mine"].tolist() == [True, True, False]  # the visitor's own first
 
 
 def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> None:

@@ -151,13 +151,14 @@ def _table(results: list[Named], clip: bool) -> None:
         )
         apart = named.result.against_baseline
         kind = "nominal" if statement.nominal else "guaranteed"
+        kind += "" if statement.nominal or statement.secret else ", repeatable"
         rows.append(
             {
                 "configuration": named.label,
                 "protects": f"one {statement.unit}" if statement.private else "nobody",
                 "total ε": f"{three(statement.epsilon)}, {kind}" if statement.private else "–",
                 f"held-out RMSE{', clipped' * clip} (± 95 %)": measured(error, half),
-                "against the best baseline": (
+                "against the best baseline (no noise)": (
                     f"{'better' if apart.better else 'worse'} by "
                     f"{measured(abs(apart.mean), apart.half_width)}"
                     if apart.detected

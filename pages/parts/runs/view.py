@@ -22,7 +22,7 @@ from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import tab, verdict
-from pages.parts.server import run_store, settings
+from pages.parts.server import jobs, run_store, settings
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
@@ -122,9 +122,11 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-        + f", of everybody who uses this server. Tick up to {MOST_COMPARED} to compare."
+        + ", of everybody who uses this server, yours first. "
+        f"Tick up to {MOST_COMPARED} to compare."
     )
-    shown = pd.DataFrame([_cells(row) for row in rows])
+    mine = jobs.runs()
+    shown = pd.DataFrame([_cells(row) | {"mine": row["key"] in mine} for row in rows])
     event = st.dataframe(
         shown,
         hide_index=True,

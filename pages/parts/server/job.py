@@ -162,6 +162,7 @@ class Box:
         self._lock = threading.Lock()
         self.token = ""  # what the visit is known by
         self.belongings: Mapping[str, Any] = {}
+        self.runs: set[str] = set()  # keys of what was kept of it
 
     def current(self, kind: str) -> Job | None:
         """The latest job of this kind."""

@@ -230,7 +230,7 @@ def _drawn(
                 yield found
 
         try:
-            _follow(job, counted(), done, kept=runs)
+            _follow(job, counted(), done, kept=box.runs if runs else None)
         finally:
             results.close()
 
@@ -242,7 +242,7 @@ def _follow(
     results: Iterable[tuple[int, Any, bool] | None],
     done: Callable[[int, Any], int],
     *,
-    kept: bool = False,
+    kept: set[str] | None = None,
 ) -> None:
     for found in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
@@ -255,15 +255,15 @@ def _follow(
         if result is not None:
             job.results[k] = result
             job.progress = (done(k, result), job.progress[1])
-        if kept and last:  # at once: the next one may fail, or be cancelled
+        if kept is not None and last:  # at once: the next one may fail, or be cancelled
             estimate.learn(job.specs[k], job.results[k].seconds)
-            _keep(job, k)
+            _keep(job, k, kept)
 
 
-def _keep(job: Job, k: int) -> None:
+def _keep(job: Job, k: int, mine: set[str]) -> None:
     """Put a finished run into the store, unless it is on somebody's own data."""
     if job.results[k] is not None and not user_datasets.is_own(job.specs[k].dataset):
-        job.note = run_store.keep(job.results[k]) or job.note
+        job.note = run_store.keep(job.results[k], mine) or job.note
 
 
 def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = None) -> Job:
@@ -325,6 +325,11 @@ _boxes: dict[str, Box] = {}
 def _box() -> Box:
     """Return the visitor's jobs, which are let go when the visitor has been gone for a while."""
     return _boxes.setdefault(session(), Box())
+
+
+def runs() -> frozenset[str]:
+    """Keys of the visit's own runs in the store."""
+    return frozenset(_box().runs)
 
 
 def token_of_visit(token: str) -> str:

@@ -23,6 +23,16 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def span(seconds: float) -> str:
+    """Say how long something will take that is known to within a factor of two.
+
+    >>> span(0.4), span(8), span(300)
+    ('a second', '5 s to 20 s', '3 min to 10 min')
+    """
+    low, high = duration(seconds / 1.6), duration(seconds * 2)
+    return low if low == high else f"{low} to {high}"
+
+
 def standing(job: Job, step: str) -> str:
     """Say how far ``job`` is; ``step`` is what its progress counts."""
     done, total = job.progress

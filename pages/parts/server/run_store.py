@@ -49,10 +49,12 @@ def _opened(place: str, _: tuple[int, int]) -> RunStore:
     return RunStore(place, wait=3.0)  # somebody waits
 
 
-def keep(result: AnyResult) -> str:
-    """Keep a finished ``result``; returns "" or why it could not be kept."""
+def keep(result: AnyResult, mine: set[str]) -> str:
+    """Keep a finished ``result``, its key among ``mine``; returns "" or why it could not be."""
+    record = record_of(result, once=True)
     try:
-        store().add(record_of(result, once=True))
+        store().add(record)
+        mine.add(record.key)
     except StoreError as error:
         return told(error)
     return ""

@@ -15,7 +15,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.run import watched
 from pages.parts.server import estimate, jobs, run_store, settings
 from pages.parts.server.job import Job
-from pages.parts.server.progress import duration, standing
+from pages.parts.server.progress import span, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
@@ -120,7 +120,7 @@ def _button(of: Panel) -> bool:
     look = of.look
     with of.row:
         guess = math.nan if of.problem else of.left * estimate.seconds(of.wanted, of.at_once)
-        about = "" if math.isnan(guess) else f"about {duration(guess)}"
+        about = "" if math.isnan(guess) else span(guess)
         pressed = st.button(
             look.label,
             icon=":material/play_arrow:",
@@ -128,6 +128,7 @@ def _button(of: Panel) -> bool:
             disabled=bool(of.problem),
             key=look.key,
             help=of.hint or None,
+            shortcut="R" if on_screen.presenting() else None,
             on_click=_renew,
             args=(of.seed,),
         )
