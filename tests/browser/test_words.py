@@ -48,7 +48,7 @@ def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
     page.goto(f"{app_url}/datasets?d_view=own&d_holds={holds}")
     ready(page)
     file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
-    page.locator('input[type="file"]').set_input_files(file)
+    page.locator('input[type="file"]').first.set_input_files(file)
     read = page.get_by_text("can be chosen on every page")
     expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=60_000)
     ready(page)

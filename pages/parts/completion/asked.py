@@ -120,29 +120,24 @@ def form(row: DeltaGenerator) -> Asked:
     else:
         with noise:
             configurations = [one_configuration(question)]
-    units = [ALGORITHMS[one["algorithm"]].unit for one in configurations]
-    private = [one["mechanism"] != "none" for one in configurations]
-    guaranteed = [noisy and unit == "user" for noisy, unit in zip(private, units, strict=True)]
-    by_total = [
-        noisy and not one.keys() & AMOUNTS.keys()
-        for noisy, one in zip(private, configurations, strict=True)
-    ]
-    if any(by_total) and question not in OWN_EPSILON:
+    noisy = [one for one in configurations if one["mechanism"] != "none"]
+    guaranteed = [one for one in noisy if ALGORITHMS[one["algorithm"]].unit == "user"]
+    by_total = [one for one in noisy if not one.keys() & AMOUNTS.keys()]
+    if by_total and question not in OWN_EPSILON:
         total = epsilon_slider(row)
-        for one, shares, unit in zip(configurations, by_total, units, strict=True):
-            one |= {"epsilon" if unit == "user" else "total_epsilon": total} if shares else {}
+        for one in by_total:
+            one["epsilon" if one in guaranteed else "total_epsilon"] = total
     with chance:
-        drawn = declared.chance(dataset, "seed", guaranteed=any(guaranteed))
+        drawn = declared.chance(dataset, "seed", guaranteed=bool(guaranteed))
     repeatable = {"seed": drawn.get("split_seed", drawn.get("seed"))}  # the same ratings held out
+    for one in configurations:
+        one |= of[ALGORITHMS[one["algorithm"]].unit] | (drawn if one in guaranteed else repeatable)
     if question == "recommend":
         shared["task"] = "recommend"
     return Asked(
         question=question,
         shared=shared,
-        configurations=[
-            {**of[unit], **one, **(drawn if sure else repeatable)}
-            for unit, one, sure in zip(units, configurations, guaranteed, strict=True)
-        ],
+        configurations=configurations,
         items_per_user=of["user"].get("items_per_user", 1),
         seeds=seeds,
         clip=clip,
