@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
@@ -112,6 +113,14 @@ def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:
     dotted = [line for line in fig.data if line.line.dash == "dot" and line.line.width == 1]
     end = results[0].result.final.test_rmse
     assert (tuple(dotted[0].x), tuple(dotted[0].y)) == ((2, 4), (end, end))
+
+
+def test_a_run_with_secret_noise_stands_against_the_same_without() -> None:
+    small = {**PEOPLE, "n_users": 200, "n_items": 40, "n_ratings": 3000, "rank": 3}
+    secret = run(RunSpec.fitting({**small, "secret": True, "split_seed": 1}))
+    bare = run(RunSpec.fitting({**small, "mechanism": "none", "epsilon": None, "seed": 1}))
+    said = run_texts.verdict([Named("A", "with", secret), Named("B", "without", bare)])
+    assert "Gaussian noise raises one-shot moments' error by" in said
 
 
 def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:

@@ -126,6 +126,7 @@ def test_only_its_own_tab_goes_on_with_a_visit_and_once(monkeypatch: pytest.Monk
     here.clear()
     assert not jobs.take_over("")
     assert not jobs.take_over("guessed")
+    assert not jobs.take_over("é")
     assert jobs.take_over("secret") == {"own-sets": "data"}
     assert boxes["new"] is left
     assert "former" not in boxes

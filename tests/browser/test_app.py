@@ -312,9 +312,7 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
     expect(page).to_have_url(re.compile("tab=pictures"))
     ready(page)
     page.go_back()
-    expect(
-        page.get_by_text("Neighbouring datasets differ in all ratings of one user")
-    ).to_be_visible()
+    expect(page.get_by_text("neighbouring datasets differ in all their ratings")).to_be_visible()
     ready(page)
     expect(page.get_by_text("This app has encountered an error")).to_have_count(0)
     expect(page.get_by_role("combobox", name="Question")).to_be_visible()

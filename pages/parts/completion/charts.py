@@ -71,7 +71,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         until = int(np.searchsorted(x, iteration, "right"))
         band(fig, named.look.colour, x[:until], y[:until], half[:until])
         curve(fig, named.look, x[:until], y[:until])
-        over = [] if until < x.size else [x[-1], longest]  # as it stays while others go on
+        over = [x[-1], longest] if named.result.finished and until == x.size else []
         fig.add_scatter(
             x=over,
             y=[y[-1]] * len(over),

@@ -32,7 +32,8 @@ def title_of(spec: RunSpec) -> str:
     if noise.epsilon is None:
         amount = f"variance {three(noise.variance)}"
     else:
-        amount = f"{'total ' * (noise.kind == 'total')}ε = {three(noise.epsilon)}"
+        amount = f"ε = {three(noise.epsilon)}"
+        amount = f"total {amount}" if noise.kind == "total" else f"{amount} a release"
     return f"{name}, {NOISES[noise.mechanism]}, {amount}"
 
 

@@ -47,7 +47,7 @@ SHARED = ("rank", "reg", "iterations")  # of these, algorithms for users have bo
 # what the noise of a configuration protects, if any
 PROTECTS = {
     "user": ":material/shield: one user",
-    "rating": ":material/gpp_maybe: one rating",
+    "rating": ":material/gpp_maybe: rating, nominal",
     "": ":material/lock_open: nobody",
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
@@ -162,7 +162,8 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
             f"{letter}: amount by",
             f"{low}_by",
             titles := {name: title for name, title in AMOUNTS.items() if name in taken},
-            next(iter(titles)),
+            # an address may name the amount alone
+            next((t for t in titles if f"{low}_{t}" in st.query_params), next(iter(titles))),
             help=glossary.meaning("nominal"),
         )
         if "alpha" in FAMILIES[noise].shape and controls.switch(

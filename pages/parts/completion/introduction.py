@@ -42,12 +42,18 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
     )
     st.markdown(f"**{QUESTIONS[question]}** {known}")
     noisy = [s for s in specs if s.card.guarantee and s.noise.kind != "none"]
+    if any(s.card.unit == "rating" and s.noise.kind != "none" for s in specs):
+        st.markdown(
+            "**Where one rating is protected, as published**, neighbouring datasets differ in the "
+            "value of one rating. Users' factors are computed without noise, and sensitivities are "
+            "assumed: ε is nominal, and no guarantee."
+        )
     if noisy and question != "skew":
         st.markdown(
-            "**Neighbouring datasets differ in all ratings of one user.** Only noisy statistics "
-            "about items are released; each user's own factors are computed from their own "
-            "ratings (*joint* differential privacy). ε is the total of one run; several runs on "
-            "the same people compose."
+            "**Where one user is protected, neighbouring datasets differ in all their ratings.** "
+            "Only noisy statistics about items are released; each user's own factors are computed "
+            "from their own ratings (*joint* differential privacy). ε is the total of one run; "
+            "several runs on the same people compose."
         )
         if (epsilon := noisy[0].noise.epsilon) is not None:
             st.markdown(odds_sentence(epsilon, noisy[0].noise.delta, subject("user")))

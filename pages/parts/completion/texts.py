@@ -60,7 +60,7 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
     if not noisy.result.statement.private:
         return []
     spec, steps = noisy.result.spec, len(noisy.result.metrics)
-    same = [f.name for f in fields(spec) if f.name != "noise"]
+    same = [f.name for f in fields(spec) if f.name not in ("noise", "secret")]
     return [
         quiet
         for quiet in results
@@ -140,8 +140,10 @@ def observations(results: Sequence[Named]) -> list[str]:
         if s.uncovered:
             protected.append(f"{noisy.label}: {s.label}; not a guarantee.")
             continue
+        published = "" if noisy.result.spec.noise.kind == "total" else "as published; "
         protected.append(
             f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for one release, "
-            f"{three(s.epsilon)} for all {s.draws:,} together (as published; not a guarantee)."
+            f"{three(s.epsilon)} for all {s.draws:,} together "
+            f"({published}not a guarantee)."
         )
     return protected[:1] + out + protected[1:]

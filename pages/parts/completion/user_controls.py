@@ -94,7 +94,7 @@ def epsilon_slider(row: DeltaGenerator) -> float:
     """Total ε of each run that protects users, in ``row``."""
     with row:
         epsilon = controls.steps_slider(
-            "Total ε of each run", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
+            "Total ε", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
         )
     presenter.steps("total_epsilon", TOTALS)
     return epsilon

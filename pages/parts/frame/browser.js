@@ -14,7 +14,7 @@ if (!window.dpmcLab) {
     else held = setTimeout(push, 1000, state, title, url);
   };
 
-  // a tab that is loaded again goes on with its visit; no other tab can read whose it is
+  // a tab that is loaded again goes on with its visit
   new MutationObserver(() => {
     const token = document.querySelector(".dpmc-visit")?.dataset.token;
     if (!token) return;

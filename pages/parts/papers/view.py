@@ -34,6 +34,7 @@ from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import (
     DIFFERS,
     KINDS,
+    MISSING,
     REPRODUCED,
     TREND,
     UNPRINTED,
@@ -195,7 +196,7 @@ def label_of(setting: Mapping[str, str]) -> str:
     )
 
 
-MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", UNPRINTED: "+"}
+MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", MISSING: "–"}
 
 
 def as_printed(found: Sequence[Found]) -> Styler | None:
@@ -227,7 +228,7 @@ def as_printed(found: Sequence[Found]) -> Styler | None:
     for setting, (row, mine, verdict) in zip(settings, cells, strict=True):
         assert row.printed is not None
         digits = len(row.printed.text.partition(".")[2])
-        ours = f"{mine.mean:,.{digits}f}" if mine.values else "–"
+        ours = f"{mine.mean:,.{digits}f}" if mine.values else ""
         line, head = _part(setting, down), " + ".join(filter(None, _part(setting, across)))
         colour, _ = LOOKS.get(verdict.kind, LOOKS[UNPRINTED])
         texts[line][head] = f"{row.printed.text} | {ours} {MARKS.get(verdict.kind, '')}"
@@ -358,7 +359,8 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
             height=min(38 + 35 * len(printed.index), 480),
             alt=f"{entry.place} as printed, ours beside it; of {len(found)} rows, {said}.",
         )
-        marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in LOOKS if counts[kind])
+        seen = {v.kind for row, _, v in found if row.printed is not None}
+        marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in MARKS if kind in seen)
         st.caption(f"Printed | ours: {marks}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
     if 0 < counts[UNPRINTED] < len(found):

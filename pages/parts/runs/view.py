@@ -122,7 +122,7 @@ def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-        + ", of everybody who uses this server, yours first. "
+        + ", of everybody who uses this server; what you ran one by one is first. "
         f"Tick up to {MOST_COMPARED} to compare."
     )
     mine = jobs.runs()

@@ -348,8 +348,9 @@ def take_over(token: str) -> Mapping[str, Any]:
     else it had.
     """
     for name, box in list(_boxes.items()):
-        if token and secrets.compare_digest(box.token, token) and not _here(name):
-            _boxes[session()] = _boxes.pop(name, box)
+        same = token and secrets.compare_digest(box.token.encode(), token.encode())
+        if same and not _here(name) and _boxes.pop(name, None) is box:  # nobody else had it first
+            _boxes[session()] = box
             return box.belongings
     return {}
 

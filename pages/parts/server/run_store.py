@@ -53,8 +53,8 @@ def keep(result: AnyResult, mine: set[str]) -> str:
     """Keep a finished ``result``, its key among ``mine``; returns "" or why it could not be."""
     record = record_of(result, once=True)
     try:
-        store().add(record)
-        mine.add(record.key)
+        if store().add(record):  # else somebody ran it before
+            mine.add(record.key)
     except StoreError as error:
         return told(error)
     return ""

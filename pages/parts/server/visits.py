@@ -1,7 +1,8 @@
 """A visit goes on when its tab is loaded again: its jobs, its own data and its answers.
 
-A tab knows its visit by a token that nobody can guess, keeps it where no other tab reads it
-(``browser.js``), and shows it when it connects again, in a cookie (``layers.early``).
+A tab knows its visit by a token that nobody can guess (``browser.js``), and shows it in a cookie
+while it connects again (``layers.early``). All tabs of a browser share a cookie: of two that are
+loaded again at once, one may go on with the visit of the other, or with none.
 """
 
 import secrets
@@ -19,8 +20,8 @@ def begin() -> str:
     state = st.session_state
     if COOKIE not in state:
         state.update(jobs.take_over(st.context.cookies.get(COOKIE, "")))
-        state[COOKIE] = jobs.token_of_visit(secrets.token_urlsafe(16))
-    return str(state[COOKIE])
+        state[COOKIE] = secrets.token_urlsafe(16)
+    return jobs.token_of_visit(state[COOKIE])  # each time: the jobs may have been let go meanwhile
 
 
 def end_of_script() -> None:

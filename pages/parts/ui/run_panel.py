@@ -128,7 +128,7 @@ def _button(of: Panel) -> bool:
             disabled=bool(of.problem),
             key=look.key,
             help=of.hint or None,
-            shortcut="R" if on_screen.presenting() else None,
+            shortcut="G" if on_screen.presenting() else None,
             on_click=_renew,
             args=(of.seed,),
         )
