@@ -634,7 +634,7 @@ class TestJobs:
 
 def test_a_finished_run_is_kept_though_the_next_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
-    monkeypatch.setattr(jobs.run_store, "keep", lambda result: kept.append(result.spec) or "")
+    monkeypatch.setattr(jobs.run_store, "keep", lambda result, _: kept.append(result.spec) or "")
     good = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
     bad = good.replace(rank=19, n_items=3)  # only the data can tell that
     job = jobs.start("run", (good, bad))
