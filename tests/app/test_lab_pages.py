@@ -11,12 +11,14 @@ from streamlit.testing.v1 import AppTest
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
-from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry
+from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, RowResult, rows_of, stored
+from dpmc_core.experiments.papers.compute import verdict_of as row_verdict
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from pages.parts.frame import share
 from pages.parts.lessons import lessons
+from pages.parts.papers.view import as_printed
 from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
@@ -213,6 +215,23 @@ def test_a_paper_opens_on_a_table_as_printed_with_ours_marked_by_verdict() -> No
     assert [cell.split(" | ")[0] for cell in line[3:]] == printed
     marks = [cell[-1] for line in table.values for cell in line[3:]]
     assert (marks.count("●"), marks.count("◆"), marks.count("■")) == (17, 31, 0)
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if rows_of(e.source)], ids=lambda e: e.id)
+def test_every_printed_number_has_its_cell(entry: Entry) -> None:
+    result = stored(entry.source)
+    found = [
+        (
+            row,
+            RowResult(id=row.id) if result is None else result.row(row.id),
+            row_verdict(row, result),
+        )
+        for row in rows_of(entry.source)
+    ]
+    printed = sorted(row.printed.text for row, _, _ in found if row.printed is not None)
+    table = as_printed(found)
+    cells = [] if table is None else [str(cell) for cell in table.data.values.flat]
+    assert sorted(cell.split(" | ")[0] for cell in cells if " | " in cell) == printed
 
 
 def test_bounds_and_ranges_are_shown_as_printed() -> None:

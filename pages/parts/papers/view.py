@@ -203,43 +203,61 @@ def as_printed(found: Sequence[Found]) -> Styler | None:
     """The printed numbers in the layout of a table, each with ours beside it, marked and coloured
     by its verdict; None where nothing is printed.
 
-    Columns are a part of the setting, or two, that leave no cell empty; parts that follow from
-    the others are left out.
+    Parts of a setting that follow from others are left out.
     """
     cells = [one for one in found if one[0].printed is not None]
     settings = [{**row.setting, "": row.metric} for row, _, _ in cells]
-    varying = [n for n in (settings[0] if cells else ()) if len({s.get(n) for s in settings}) > 1]
     if not cells:
         return None
-    single = ["", "mechanism", "algorithm", *varying[::-1]]
-    options = [(n,) for n in single if n in varying] + [*combinations(varying, 2)]
-    for across in options or [("",)]:
-        down = [name for name in varying if name not in across]
-        for name in down[::-1]:
-            fewer = [one for one in down if one != name]
-            if len({_part(s, [*fewer, *across]) for s in settings}) == len(cells):
-                down = fewer
-        heads = dict.fromkeys(_part(s, across) for s in settings)
-        lines = dict.fromkeys(_part(s, down) for s in settings)
-        if len(heads) * len(lines) == len(cells) and len(heads) <= _MOST_ACROSS:
-            break
+    down, across = _layout(settings)
+    lines = dict.fromkeys(_part(s, down) for s in settings)
     texts: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
     colours: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
     for setting, (row, mine, verdict) in zip(settings, cells, strict=True):
         assert row.printed is not None
         digits = len(row.printed.text.partition(".")[2])
         ours = f"{mine.mean:,.{digits}f}" if mine.values else ""
-        line, head = _part(setting, down), " + ".join(filter(None, _part(setting, across)))
+        line, head = _part(setting, down), _head(setting, across)
         colour, _ = LOOKS.get(verdict.kind, LOOKS[UNPRINTED])
         texts[line][head] = f"{row.printed.text} | {ours} {MARKS.get(verdict.kind, '')}"
         colours[line][head] = f"background-color: {colour}33"
     frame = pd.DataFrame([dict(zip(down, line, strict=True)) | texts[line] for line in texts])
-    paint = pd.DataFrame([dict.fromkeys(down, "") | colours[line] for line in texts])
-    return frame.style.apply(lambda _: paint, axis=None)
+    paint = pd.DataFrame([dict.fromkeys(down, "") | colours[line] for line in texts]).fillna("")
+    return frame.fillna("").style.apply(lambda _: paint, axis=None)
+
+
+def _layout(settings: Sequence[Mapping[str, str]]) -> tuple[list[str], tuple[str, ...]]:
+    """Which parts of the ``settings`` tell the lines of a table apart, and which its columns: one
+    or two that leave fewest cells empty, where lines are all combinations of their parts, if any
+    do.
+    """
+    names = dict.fromkeys(name for setting in settings for name in setting)
+    varying = [name for name in names if len({s.get(name) for s in settings}) > 1]
+    single = ["", "mechanism", "algorithm", *varying[::-1]]
+    options = [(name,) for name in single if name in varying] + [*combinations(varying, 2)]
+    found = []
+    for k, across in enumerate(options or [("",)]):
+        down = [name for name in varying if name not in across]
+        for name in down[::-1]:
+            fewer = [one for one in down if one != name]
+            if len({_part(s, [*fewer, *across]) for s in settings}) == len(settings):
+                down = fewer
+        heads = len({_head(s, across) for s in settings})
+        lines = len({_part(s, down) for s in settings})
+        apart = len({(_head(s, across), _part(s, down)) for s in settings}) == len(settings)
+        gaps = not apart or heads > _MOST_ACROSS, heads * lines - len(settings)
+        odd = lines != math.prod(len({s.get(name) for s in settings}) for name in down)
+        found.append((gaps, odd, k, down, across))
+    *_, down, across = min(found)
+    return down, across
 
 
 def _part(setting: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(_WORDS.get(text := setting.get(name, ""), text) for name in names)
+
+
+def _head(setting: Mapping[str, str], names: Sequence[str]) -> str:
+    return " + ".join(filter(None, _part(setting, names)))
 
 
 _MOST_ACROSS = 8
