@@ -542,7 +542,7 @@ def test_attacking_an_algorithm_that_protects_users() -> None:
 
 @pytest.mark.data
 def test_real_ratings_show_titles(data_dir: Path) -> None:
-    app = open_page("completion")
+    app = open_page("completion", n="1", new_seed="false")
     app.selectbox(key="dataset").set_value("ml-100k").run()
     assert app.number_input(key="reg").value == 10
     app.number_input(key="iterations").set_value(2).run()
