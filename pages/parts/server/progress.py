@@ -27,10 +27,13 @@ def span(seconds: float) -> str:
     """Say how long something will take that is known to within a factor of two.
 
     >>> span(0.4), span(8), span(300)
-    ('a second', '5 s to 20 s', '3 min to 10 min')
+    ('a second', '5–20 s', '3–10 min')
     """
     low, high = duration(seconds / 1.6), duration(seconds * 2)
-    return low if low == high else f"{low} to {high}"
+    number, unit = low.split()
+    if low == high or number == "a":
+        return low if low == high else f"up to {high}"
+    return f"{number}–{high}" if high.endswith(unit) else f"{low} to {high}"
 
 
 def standing(job: Job, step: str) -> str:
