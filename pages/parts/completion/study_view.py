@@ -314,9 +314,9 @@ STUDY = Study(
 def cost() -> None:
     """The stored answer to what privacy costs, beside runs of other questions."""
     stored = example("completion", "epsilon").study
-    said = study_sentences(stored)[0]
-    st.markdown(f"{said} (Stored example: {about(stored)}.)")
-    show(STUDY.curves(stored), "cost", said)
+    sentence = study_sentences(stored)[0]
+    st.markdown(f"{sentence} (Stored example: {about(stored)}.)")
+    show(STUDY.curves(stored), "cost", sentence)
     st.button("Compute it with my settings", on_click=ask, args=("epsilon",), key="ask-cost")
 
 

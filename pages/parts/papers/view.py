@@ -235,7 +235,7 @@ def _layout(settings: Sequence[Mapping[str, str]]) -> tuple[list[str], tuple[str
     varying = [name for name in names if len({s.get(name) for s in settings}) > 1]
     single = ["", "mechanism", "algorithm", *varying[::-1]]
     options = [(name,) for name in single if name in varying] + [*combinations(varying, 2)]
-    found = []
+    layouts = []
     for k, across in enumerate(options or [("",)]):
         down = [name for name in varying if name not in across]
         for name in down[::-1]:
@@ -244,11 +244,11 @@ def _layout(settings: Sequence[Mapping[str, str]]) -> tuple[list[str], tuple[str
                 down = fewer
         heads = len({_head(s, across) for s in settings})
         lines = len({_part(s, down) for s in settings})
-        apart = len({(_head(s, across), _part(s, down)) for s in settings}) == len(settings)
-        gaps = not apart or heads > _MOST_ACROSS, heads * lines - len(settings)
+        distinct = len({(_head(s, across), _part(s, down)) for s in settings}) == len(settings)
+        gaps = not distinct or heads > _MOST_ACROSS, heads * lines - len(settings)
         odd = lines != math.prod(len({s.get(name) for s in settings}) for name in down)
-        found.append((gaps, odd, k, down, across))
-    *_, down, across = min(found)
+        layouts.append((gaps, odd, k, down, across))
+    *_, down, across = min(layouts)
     return down, across
 
 
@@ -377,8 +377,8 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
             height=min(38 + 35 * len(printed.index), 480),
             alt=f"{entry.place} as printed, ours beside it; of {len(found)} rows, {said}.",
         )
-        seen = {v.kind for row, _, v in found if row.printed is not None}
-        marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in MARKS if kind in seen)
+        kinds = {v.kind for row, _, v in found if row.printed is not None}
+        marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in MARKS if kind in kinds)
         st.caption(f"Printed | ours: {marks}.")
     show(*picture(found, f"Of {len(found)} rows: {said}."))
     if 0 < counts[UNPRINTED] < len(found):
