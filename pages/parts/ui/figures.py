@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.wording import three
 from pages.parts.ui import on_screen
-from pages.parts.ui.labels import Label, beside, fit_lower, label_ends, wrapped
+from pages.parts.ui.labels import LABEL_SIZE, Label, beside, fit_lower, label_ends, wrapped
 from pages.parts.ui.looks import BASELINE, intervals
 from pages.parts.ui.on_screen import download
 
@@ -29,7 +29,7 @@ _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _TEXT_SIZE = 14
 _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
-_PRESENTED_ROOM = 175  # pixels of an axis on a screen 720 high, before they are enlarged
+_PRESENTED_ROOM = 250  # pixels of an axis on a screen 720 high, before they are enlarged
 
 Drawn = tuple[go.Figure, pd.DataFrame]  # a figure and its numbers
 Look = tuple[str, float]  # the colour of a figure's text, and how much everything is enlarged
@@ -68,6 +68,10 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
         found = whole(fig)
         if scale != 1:
             fit_lower(fig, found, _PRESENTED_ROOM)
+            for font in _fonts(found):
+                font["size"] = max(font.get("size", 0), _TEXT_SIZE)
+            margin = found["layout"].setdefault("margin", {})
+            margin["r"] = margin.get("r", 0) * _TEXT_SIZE / LABEL_SIZE  # room for names of lines
         drawn = _enlarged(_coloured(found, colour), scale)
         made[look] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
     return made[look]
@@ -102,24 +106,28 @@ def _enlarged(part: Any, scale: float) -> Any:
     return [_enlarged(one, scale) for one in part] if isinstance(part, (list, tuple)) else part
 
 
-def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
-    """``found``, a figure as a dictionary, with all its text in ``colour``."""
+def _fonts(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fonts of ``found``, a figure as a dictionary: of its texts, axes, legend and titles."""
     layout = found.setdefault("layout", {})
-    texts = [layout, *layout.get("annotations", ())]
-    titled = [layout]
+    texts, titled = [layout, *layout.get("annotations", ()), layout.setdefault("legend", {})], []
     for axis in ("xaxis", "yaxis"):
         layout.setdefault(axis, {})
     for name, part in layout.items():
         if name.startswith(("xaxis", "yaxis")):
-            part.setdefault("tickfont", {})["color"] = colour
             titled.append(part)
         elif name.startswith("coloraxis") and "colorbar" in part:
-            part["colorbar"].setdefault("tickfont", {})["color"] = colour
             titled.append(part["colorbar"])
-    for part in texts:
-        part.setdefault("font", {})["color"] = colour
-    for part in titled:
-        part.setdefault("title", {}).setdefault("font", {})["color"] = colour
+    return [
+        *(part.setdefault("font", {}) for part in texts),
+        *(part.setdefault("tickfont", {}) for part in titled),
+        *(part.setdefault("title", {}).setdefault("font", {}) for part in [layout, *titled]),
+    ]
+
+
+def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
+    """``found``, a figure as a dictionary, with all its text in ``colour``."""
+    for font in _fonts(found):
+        font["color"] = colour
     for trace in found.get("data", ()):
         if trace.get("type") == "bar":
             trace.setdefault("insidetextfont", {})["color"] = (

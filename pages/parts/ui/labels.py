@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+LABEL_SIZE = 12  # of names of lines, in pixels
 _LINE_PIXELS = 17
 _CHARACTERS = 17  # of a name in one line: a phone is 390 pixels wide
 
@@ -141,7 +142,7 @@ def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[s
         "xanchor": "left",
         "xshift": 6,
         "yshift": shift,
-        "font": {"size": 12},
+        "font": {"size": LABEL_SIZE},
     }
 
 
