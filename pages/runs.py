@@ -58,8 +58,8 @@ def about() -> None:
         "Every run that finishes is kept here with its settings, seed, errors, ledger and "
         "statement: runs of the *Completion*, *Factorization* and *Tradeoffs* pages and of sweeps "
         "on the command line, but none on your own data. Runs without noise, and those whose ε is "
-        "not finite, are drawn at *no ε*. Runs on different data cannot be compared by height; ε "
-        "of different units (a rating, a user, an image) are not comparable either."
+        "not finite, are drawn at *no ε*. Do not compare heights "
+        "across datasets, nor ε across units (a rating, a user, an image)."
     )
 
 

@@ -28,7 +28,7 @@ SLIDERS = (
     ("mechanisms", "", "Huber's α", [x / 100 for x in range(30, 400, 7)]),
     ("", "", "ε: more private ← → more accurate", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]),
     ("completion", "", "Total ε", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
-    ("factorization", "", "Total ε of each private run", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    ("factorization", "", "Total ε", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
 )
 LIVE = (
     "completion",

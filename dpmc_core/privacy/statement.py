@@ -310,21 +310,21 @@ def odds_sentence(epsilon: float, delta: float = 0.0, subject: str = "you are in
     """The same in words, for a person.
 
     >>> odds_sentence(1.0)
-    "An attacker's chance to tell whether you are in the data rises from 50 in
-    100 to at most about 73 in 100, by ε alone."
+    'An attacker who guesses whether you are in the data is right at most about 73 times in 100
+    (chance: 50), according to ε alone.'
     """
     if math.isinf(epsilon):
         return f"No bound: an attacker may be certain whether {subject}."
     chance, alone = 100 * guess_bound(epsilon, delta), "ε and δ" if delta else "ε"
     if chance > 99.99:
         return (
-            f"An attacker may be all but certain whether {subject} (more than 99.99 in 100), by "
-            f"{alone} alone."
+            f"According to {alone} alone, an attacker may be more than 99.99 % sure whether "
+            f"{subject}."
         )
     shown = (
         f"{chance:.0f}" if chance < 98.5 else f"{chance:.1f}" if chance < 99.85 else f"{chance:.2f}"
     )
     return (
-        f"An attacker's chance to tell whether {subject} rises from 50 in 100 to at most about "
-        f"{shown} in 100, by {alone} alone."
+        f"An attacker who guesses whether {subject} is right at most about {shown} times in 100 "
+        f"(chance: 50), according to {alone} alone."
     )

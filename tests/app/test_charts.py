@@ -188,7 +188,7 @@ def test_other_run_charts(results: list[Named]) -> None:
 
 def test_words_match_the_numbers(results: list[Named]) -> None:
     said = run_texts.observations(results)
-    nominal = next(s for s in said if "nominal" in s and "for all 4 " in s)
+    nominal = next(s for s in said if "nominal" in s and "for each of 4 releases" in s)
     assert "not a guarantee" in nominal
     for named in results:
         sentence = run_texts.beaten_sentence(named)
@@ -224,8 +224,8 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
         view="density",
     )
     said = texts.verdict(pair, asked)
-    assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise hides one release best")
-    assert "best: 63.8 right guesses in 100 (Laplace 69.7)" in said
+    assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise protects one release best")
+    assert "best attacker is right 63.8 times in 100 (Laplace 69.7)" in said
 
 
 def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None:
@@ -244,14 +244,14 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
     assert re.search(
         r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", run_texts.verdict([quiet, noisy])
     )
-    assert "has an RMSE of" in run_texts.verdict([quiet, other])
+    assert "has RMSE" in run_texts.verdict([quiet, other])
     # the noise on single ratings is nominal, and said to be
     assert run_texts.verdict([quiet, noisy]).startswith("At nominal total ε = ")
     # of runs that are not as far along, no difference is said; nor that one is finished
     part = replace(noisy.result, metrics=noisy.result.metrics[:1], finished=False)
     said = run_texts.verdict([quiet, replace(noisy, result=part)])
     assert said.startswith(f"After 1 of {part.spec.length} iterations, at nominal total ε = ")
-    assert "has an RMSE of" in said
+    assert "has RMSE" in said
     # the least error among different ε is mostly the largest's: of how many it is the best is said
     twice = noisy.result.ledger.plus(noisy.result.ledger.releases)
     longer = replace(noisy, result=replace(noisy.result, ledger=twice))

@@ -159,7 +159,7 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     box.set_value("when").run()
     (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", said_of(app))
     assert float(mean) > 1e6  # times, as chosen
-    (box,) = [s for s in app.selectbox if s.label == "Users are in"]
+    (box,) = [s for s in app.selectbox if s.label == "User column"]
     box.set_value("when").run()
     assert any("three different columns" in e.value for e in app.error)
     assert any("What was read before is still in use" in c.value for c in app.caption)
@@ -321,7 +321,7 @@ def test_documents_and_images_are_factorised(kind: str, file: str, data: bytes) 
     app = upload(own_page(kind), file, data)
     assert not app.error
     go_to(app, "factorization")
-    options = menu_of(app, "Images or documents")
+    options = menu_of(app, "Data")
     app.selectbox(key="f_data").select_index(options.index(f"Your {kind}")).run()
     app.number_input(key="f_k").set_value(3).run()
     finish(app, "factors")

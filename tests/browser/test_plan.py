@@ -61,7 +61,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
     counts = [r["count"] for r in json.loads((tmp_path / "ledger.json").read_text())["releases"]]
     assert sorted(counts) == [1, 1, 3]
     said = page.locator(VERDICT).inner_text()
-    for other in ("Numbers", "A project"):  # another view takes nothing away
+    for other in ("A statistic", "Several statistics"):  # another view takes nothing away
         page.get_by_role("radio", name=other, exact=True).click()
         ready(page)
     expect(page.locator(VERDICT)).to_have_text(said)

@@ -104,7 +104,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(verdict(page)).to_contain_text("is better than the best baseline from"),
     ),
     "share one budget among my statistics": (
-        [menu("Plan"), radio("A project")],
+        [menu("Plan"), radio("Several statistics")],
         lambda page: expect(verdict(page)).to_contain_text("bring the total ε to"),
     ),
     "go on in my own notebook": (
@@ -144,7 +144,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(verdict(page)).to_contain_text("one-shot moment NMF finds 20"),
     ),
     "learn topics of news articles": (
-        [menu("Factorization"), choose("Images or documents", "Lee")],
+        [menu("Factorization"), choose("Data", "Lee")],
         lambda page: expect(page.get_by_test_id("stTable").first).to_be_visible(),
     ),
     "attack a published algorithm": (

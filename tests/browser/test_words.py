@@ -75,7 +75,7 @@ def test_names_of_columns_values_and_what_is_asked_about_them(
     bring(page, app_url, "ratings", "wide.csv", table.encode())
     # the last column sums up the others, and is called by one of the words
     expect(page.get_by_text("counts or sums up the other")).to_be_visible()
-    opened(page, "Users are named in")
+    opened(page, "Column with users")
     page.get_by_role("option", name=re.compile("free")).first.click()
     ready(page)
     long = "\n".join(

@@ -128,7 +128,7 @@ class AuditResult:
                 "no proof that the claim holds."
             )
         if not lost:
-            return f"{proved}. That does not contradict the claim; it does not prove it either."
+            return f"{proved}. The claim may be true."
         epsilon, name = max(lost)
         if self.about_another_unit:
             return (

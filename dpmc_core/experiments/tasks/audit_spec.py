@@ -18,13 +18,13 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 # What is done to the one number of the "number" target, or (SEARCHES) how an algorithm's noise is
 # drawn where the attacker tries every seed. "as-claimed", "on-grid" and "secret" keep the claim.
 CASES: dict[str, str] = {
-    "as-claimed": "The noise that was promised, and an input within the promised range.",
-    "half-noise": "Broken on purpose: the noise has half the scale that was promised.",
+    "as-claimed": "Noise and input range are as claimed.",
+    "half-noise": "Broken on purpose: the noise has half the scale claimed.",
     "unclipped": (
         "Broken on purpose: Alice adds 3 where at most 1 was promised, and nobody clips it."
     ),
     "low-bits": (
-        "The noise that was promised, added in floating point to a count of 1 (Alice) or 0; the "
+        "The noise claimed, added in floating point to a count of 1 (Alice) or 0; the "
         "attacker reads the last bits."
     ),
     "on-grid": (

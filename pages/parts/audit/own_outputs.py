@@ -22,8 +22,8 @@ def audit_yours() -> None:
     st.markdown(
         "Run it many times on data with one record and on the same data without it; each row of a "
         f"CSV file is one output. The column `{INSIDE}` is 1 with the record and 0 without, every "
-        "other column a number that was released. Put the rows in any order that does not depend "
-        "on the outputs, without a column that numbers them. The file stays in this session."
+        "other column a number that was released. Shuffle the rows and leave out row numbers. The "
+        "file stays in this session."
     )
     claim, size, sure = st.columns(3)
     with claim:

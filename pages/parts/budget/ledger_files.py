@@ -52,7 +52,7 @@ def _count(name: str, content: bytes, delta: float) -> None:
         st.markdown(_left(name, content, delta))
         st.page_link(
             "plan.py",
-            label="Plan what follows (A project)",
+            label="Plan what follows (Several statistics)",
             icon=":material/target:",
             query_params={"n_kind": "project"},
         )

@@ -88,8 +88,8 @@ def unreviewed(counts: Counts) -> str:
     if not ours:
         return ""
     return (
-        "A part of these ε rests on a proof in this project (docs/huber-composition.md) that has "
-        f"not been peer-reviewed. By published results alone: {', '.join(ours)}."
+        "A part of these ε rests on our own proof (docs/huber-composition.md), not yet peer-"
+        f"reviewed. By published results alone: {', '.join(ours)}."
     )
 
 
@@ -187,7 +187,7 @@ def statement_card(title: str, said: Statement) -> None:
         )
         st.caption(f"One release: ε = {three(said.epsilon_per_draw)}.")
         odds = odds_sentence(said.epsilon, said.delta, subject(said.unit))
-        st.caption(f"{odds} What an attacker finds against this very noise stands below.")
+        st.caption(f"{odds} The best attack on this noise is drawn below.")
         st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
 
 

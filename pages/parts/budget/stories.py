@@ -82,9 +82,8 @@ def observations(
     of_huber, of_laplace = price(huber, sensitivity), price(by_name["laplace"][0], sensitivity)
     if abs(of_huber - 1) < 0.3 and of_laplace - of_huber > 0.2:
         out.append(
-            "Of these three, only Huber noise has both: a pure ε that never fails, and a long "
-            f"composition at {three(of_huber)} times Gaussian noise's price. Laplace noise has "
-            "the first, Gaussian noise the second."
+            "Of the three, only Huber noise has both a pure ε and nearly Gaussian composition "
+            f"({three(of_huber)} times its cost)."
         )
     elif abs(of_huber - of_laplace) < abs(of_huber - 1):
         out.append(
@@ -94,9 +93,8 @@ def observations(
     hopeless = [IDENTITY[m.name].title for m, s in by_name.values() if s.epsilon > 20]
     if hopeless:
         out.append(
-            f"ε above 20 promises nothing that a person would notice ({', '.join(hopeless)}): "
-            "an attacker may be all but certain. Fewer releases, more noise or more people are "
-            "the ways out."
+            f"An ε above 20 ({', '.join(hopeless)}) is no protection in practice. Use fewer "
+            "releases, more noise or more people."
         )
     return out
 

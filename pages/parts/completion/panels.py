@@ -45,7 +45,7 @@ def _compared_example(clip: bool) -> Example:
         RunSpec.fitting(PEOPLE),
     )
     return Example(
-        about="4,000 synthetic users and 300 items",
+        about="4,000 users, 300 items",
         specs=shown,
         draw=lambda: compare_view.results_of(compare_view.named(example_runs(shown)), clip),
     )

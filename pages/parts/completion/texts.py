@@ -30,7 +30,7 @@ def verdict(results: Sequence[Named]) -> str:
     if quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
         noise = f"{noise} noise" if private_run else "no noise"
-        where.append(f"{name} with {noise} has an RMSE of {rmse}: {standing.than(BASELINE)}.")
+        where.append(f"{name} with {noise} has RMSE {rmse}, {standing.than(BASELINE)}.")
     else:
         change = _paired(quiet.result, best.result, clip=True)
         effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
@@ -80,7 +80,11 @@ def beaten_by(label: str, result: RunResult) -> str:
     value = result.final.test_rmse_clipped
     name, apart = result.best_baseline, result.against_baseline
     said = apart.than(f"the best baseline, {name} ({three(result.baselines[name])}), by ")
-    by = f"{three(abs(apart.mean))} ± {apart.half_width:.2g}" if apart.detected else "these ratings"
+    by = (
+        f"{three(abs(apart.mean))} ± {apart.half_width:.2g}"
+        if apart.detected
+        else "these held-out ratings"
+    )
     return f"{label} (RMSE {three(value)}, clipped) is {said}{by}."
 
 
@@ -102,7 +106,7 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
     if not change.detected:
         return (
             f"{which} changes the unclipped held-out RMSE by {three(change.mean)} ± {half}: "
-            "not significantly different from zero by these ratings."
+            "no significant difference on these held-out ratings."
         )
     verb = "raises" if change.worse else "lowers"
     why = (
@@ -132,8 +136,8 @@ def observations(results: Sequence[Named]) -> list[str]:
                 + (
                     f"a guarantee for one {s.unit}."
                     if s.secret
-                    else f"for one {s.unit}; no guarantee for real data, as the noise is "
-                    "repeatable."
+                    else f"for one {s.unit}; for teaching: the noise follows from its seed, so "
+                    "it is no guarantee for real data."
                 )
             )
             continue
@@ -142,8 +146,7 @@ def observations(results: Sequence[Named]) -> list[str]:
             continue
         published = "" if noisy.result.spec.noise.kind == "total" else "as published; "
         protected.append(
-            f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for one release, "
-            f"{three(s.epsilon)} for all {s.draws:,} together "
-            f"({published}not a guarantee)."
+            f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for each of {s.draws:,} "
+            f"releases, {three(s.epsilon)} together ({published}not a guarantee)."
         )
     return protected[:1] + out + protected[1:]

@@ -68,7 +68,7 @@ def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
     show(
         figure,
         f"popularity-{name}",
-        f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+        f"The 10 % most rated items receive {top:.0f} % of all ratings.",
         numbers,
     )
     tab(
@@ -91,7 +91,7 @@ def _observed(chosen: Entry, ratings: Ratings, top: float) -> list[str]:
         f"{len(ratings):,} ratings from {ratings.low:.3g} to {ratings.high:.3g}, mean "
         f"{ratings.values.mean():.3g}. The median user has {np.median(per_user):.0f}, the median "
         f"item {np.median(per_item):.0f}.",
-        f"The most rated tenth of the items holds {top:.0f} % of the ratings.",
+        f"The 10 % most rated items receive {top:.0f} % of all ratings.",
         "The simplest baseline, the global mean, has an RMSE of "
         f"{three(float(ratings.values.std()))} (the standard deviation).",
     ]

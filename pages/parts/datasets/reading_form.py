@@ -89,9 +89,9 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     given: dict[str, Any] = {"layout": layout}
     if layout == "long":
         for cell, what, label in (
-            (left, "user", "Users are in"),
-            (middle, "item", "Items are in"),
-            (right, "value", "Ratings are in"),
+            (left, "user", "User column"),
+            (middle, "item", "Item column"),
+            (right, "value", "Rating column"),
         ):
             # where none was found, what fits best is taken
             listed = columns if reading[what] else [_NONE, *columns]
@@ -100,11 +100,11 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     else:
         down = "user" if layout == "wide" else "item"
         picked = _column(
-            middle, f"{down.title()}s are named in", [_NONE, *columns], reading[down] or _NONE,
+            middle, f"Column with {down}s", [_NONE, *columns], reading[down] or _NONE,
             file_id,
         )  # fmt: skip
         given[down] = "" if picked == _NONE else picked
-    given["zeros"] = _pick(middle, "A 0 is", ZEROS, reading["zeros"], file_id)
+    given["zeros"] = _pick(middle, "Meaning of 0", ZEROS, reading["zeros"], file_id)
     given["twice"] = _pick(right, "If a user rates an item twice", TWICE, reading["twice"], file_id)
     given["missing"] = right.text_input(
         "Codes for “not rated”",

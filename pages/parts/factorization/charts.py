@@ -238,7 +238,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
 
 
 def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:
-    """One image made of its ``parts`` most used parts, and what is left of its length 1
+    """One image made of its ``parts`` most used parts, and the distance to it (its length is 1)
     unexplained, ‖v − Wh‖.
     """
     weights = result.coefficients[:, column]

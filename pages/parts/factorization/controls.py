@@ -76,7 +76,7 @@ def dataset_choice(question: str) -> str:
     if st.session_state.get("f_data", usual) not in fit:
         st.session_state["f_data"] = usual
         _use_data()
-    return controls.choice("Images or documents", "f_data", fit, usual, then=_use_data)
+    return controls.choice("Data", "f_data", fit, usual, then=_use_data)
 
 
 def data_controls(name: str, question: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     if not own:
         with row:
             fields["epsilon"] = controls.steps_slider(
-                "Total ε of each run", "f_epsilon", TOTALS, 2.0, help=glossary.meaning("epsilon")
+                "Total ε", "f_epsilon", TOTALS, 2.0, help=glossary.meaning("epsilon")
             )
         presenter.steps("f_epsilon", TOTALS)
     fields["delta"] = declared.box("account_delta", "f_delta")

@@ -54,8 +54,8 @@ def rebuilt_image(items: list[Learned]) -> None:
         f"Image {column + 1}{label}. Made of "
         f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
         f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
-        "method. Error: what is left of its length 1. The weights are fitted to this image "
-        "without noise, for the holder of it."
+        "method. Error: distance to the image, whose length is 1. The weights are computed on "
+        "the owner's side, without noise."
     )
     for item in items:
         if (
@@ -99,6 +99,6 @@ def document_topics(items: list[Learned]) -> None:
             st.markdown(f"**{item.name}**")
             show(figure, f"document-{item.result.spec.card.name}", alt, numbers)
     st.caption(
-        "Share of each topic in what is rebuilt of this document; the weights are fitted to it "
-        "without noise, for the holder of it."
+        "Share of each topic in what is rebuilt of this document; the weights are computed "
+        "on the owner's side, without noise."
     )

@@ -77,7 +77,7 @@ def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
 def _example(*, images: bool) -> Example:
     specs = example_specs(images=images)
     about = (
-        "2,000 cartoon faces drawn from 20 known parts, total ε = 2"
+        "2,000 cartoon faces"
         if images
         else "300 news articles that ship with the app, K = 8, total ε = 2"
     )

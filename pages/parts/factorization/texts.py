@@ -28,10 +28,10 @@ def factor_verdict(items: Sequence[Learned]) -> str:
     kind = "parts" if private[0].clean.unit == "image" else "topics"
     if all(r.final.found is not None for r in private):
         said = " and ".join(
-            f"{names[r.spec.card.name]} finds {round(count * (r.final.found or 0.0))}"
-            for r in private
+            f"{names[r.spec.card.name]} {'finds ' * (not k)}{round(count * (r.final.found or 0.0))}"
+            for k, r in enumerate(private)
         )
-        return f"{where}, of {count} true {kind}, {said}."
+        return f"{where}, {said} of {count} true {kind}."
     standings = [r.against_baseline.than("the baseline") for r in private]
     if len(set(standings)) < len(standings):  # alike
         both = " and ".join(names[r.spec.card.name] for r in private)
@@ -49,7 +49,7 @@ def baseline_sentence(item: Learned) -> str:
     apart = result.against_baseline
     unit, beside = result.clean.unit, f"the best baseline, {result.best_baseline},"
     if not apart.detected:
-        return f"**{item.name}** is not significantly different from {beside} by these {unit}s."
+        return f"**{item.name}** is not significantly different from {beside} on these {unit}s."
     compared = "is better than" if apart.better else "is **worse** than"
     way = (
         ""
@@ -67,9 +67,9 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
         out.append(
-            "**As published is not private.** Its parts start as the data's singular vectors, "
-            f"without noise; {published.result.final.iteration} noisy rounds moved them by "
-            f"{100 * published.result.final.moved:.2g} %."
+            "**As published is not private**: it starts from the data's singular vectors, and "
+            f"{published.result.final.iteration} noisy rounds change them by "
+            f"{100 * published.result.final.moved:.2g} % only."
         )
     out += [
         baseline_sentence(item)

@@ -112,7 +112,7 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
             _parts(items, percent)
         else:
             _topics(items)
-    observations([*factor_observations(items), *notes])
+    observations([*factor_observations(items), *notes], most=0)  # the tiles say the first
     python_lines.of_runs([(item.name, item.result.spec) for item in items])
     if images:
         tab("One image rebuilt", "sample", lambda: rebuilt_image(items))
@@ -196,10 +196,10 @@ def _parts(items: list[Learned], percent: int) -> None:
     """The learned parts of each method as tiles."""
     drawn = _frame(items, percent).figures
     with st.container(key="tiles", horizontal=True):
-        for item in items:
+        for k, item in enumerate(items):
             name = item.result.spec.card.name
             with st.container(key=f"tile-{name}"):
-                st.markdown(f"**{item.name}**")
+                st.markdown(f"**{item.name}**", help=None if k else _TILES)
                 draw(
                     drawn[f"parts-{name}"],
                     f"parts-{name}",
@@ -207,7 +207,6 @@ def _parts(items: list[Learned], percent: int) -> None:
                     toolbar=False,
                 )
                 st.caption(f"{_found(item)}{_how(item)}")
-    st.caption(f"{_size(items[0].result)}.", help=_TILES)
 
 
 def _found(item: Learned) -> str:
@@ -215,7 +214,7 @@ def _found(item: Learned) -> str:
     if share is None:
         return ""
     count = item.result.spec.algorithm.rank
-    return f"{round(share * count)}/{count} parts found, "
+    return f"{round(share * count)}/{count} parts, "
 
 
 def _how(item: Learned) -> str:

@@ -12,7 +12,7 @@ from pages.parts.ui.on_screen import verdict
 
 __all__ = ["control", "head", "observations", "pair", "tab", "tabs", "verdict"]
 
-_MOST_OBSERVATIONS, _MOST_WORDS = 3, 45
+_MOST_WORDS = 30  # of the observations above the tabs
 _WRITTEN = "tab-written"  # in the session: what the address says of it by now
 
 
@@ -38,27 +38,27 @@ def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
     return row.container(), row.container()
 
 
-def observations(sentences: Iterable[str]) -> None:
-    """Draw the first of ``sentences``, three at most, as a list; the others have a tab."""
+def observations(sentences: Iterable[str], most: int = 3) -> None:
+    """Draw the first of ``sentences``, at ``most`` so many, as a list; the others have a tab."""
     listed = list(sentences)
     for sentence in listed:
         on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
     if on_screen.presenting():
         return
-    first = _shown_first(listed)
+    first = _shown_first(listed[:most])
     points(listed[:first])
     if listed[first:]:
         tab("More findings", "more", lambda: points(listed[first:]))
 
 
 def _shown_first(sentences: Sequence[str]) -> int:
-    """How many are shown: one at least, then as long as they are few and short."""
+    """How many are shown: one, then as long as they are short together."""
     words = 0
-    for k, sentence in enumerate(sentences[:_MOST_OBSERVATIONS]):
+    for k, sentence in enumerate(sentences):
         words += len(sentence.split())
         if k and words > _MOST_WORDS:
             return k
-    return min(len(sentences), _MOST_OBSERVATIONS)
+    return len(sentences)
 
 
 def tab(title: str, key: str, draw: Callable[[], object]) -> None:

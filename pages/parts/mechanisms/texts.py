@@ -26,13 +26,13 @@ def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
     written = {title: f"{guess:.1f}" for guess, title in guesses}
     least = min(guesses)[0]
     if least >= _SURE:
-        return f"{equal}, no mechanism hides one release: the best attacker guesses nearly always."
+        return f"{equal}, no noise protects one release: the best attacker is nearly always right."
     best = [title for title, guess in written.items() if guess == f"{least:.1f}"]
     others = [f"{title} {guess}" for title, guess in written.items() if title not in best]
     beside = f" ({', '.join(others)})" if others else ""
     return (
-        f"{equal}, {_listed(best)} noise hide{'s' * (len(best) == 1)} one release best: "
-        f"{least:.1f} right guesses in 100{beside}."
+        f"{equal}, {_listed(best)} noise protect{'s' * (len(best) == 1)} one release best: the "
+        f"best attacker is right {least:.1f} times in 100{beside}."
     )
 
 
@@ -72,15 +72,14 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
     apart = len({three(e) for e in finite.values()}) > 1
     if apart and pure[hardest.name] > min(finite.values()) * 1.001:
         out.append(
-            f"Fewest right guesses ({IDENTITY[hardest.name].title}) is not smallest ε "
-            f"({IDENTITY[min(finite, key=finite.__getitem__)].title}): guesses are an average "
-            "over all outcomes; ε bounds the worst one."
+            f"{IDENTITY[hardest.name].title} noise is best on average, "
+            f"{IDENTITY[min(finite, key=finite.__getitem__)].title} noise in the worst case, which "
+            "ε describes."
         )
     if finite:
         said = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
         out.append(
-            f"Pure ε of one release at sensitivity {three(sensitivity)}: {said}. Gaussian noise "
-            "has none."
+            f"Pure ε of one release (Δ = {three(sensitivity)}): {said}; Gaussian noise has none."
         )
     if "gaussian" in by_name:
         exact = by_name["gaussian"].epsilon_at_delta(delta, sensitivity)
@@ -92,16 +91,15 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
         h, la = by_name["huber"], by_name["laplace"]
         if abs(h.variance / la.variance - 1) < 1e-6:
             out.append(
-                f"At equal variance Huber's pure ε is {three(pure['huber'] / pure['laplace'])} "
-                "times Laplace's. When many releases compose, one at this Δ costs "
-                f"{_cost(h, sensitivity)} (Huber), {_cost(la, sensitivity)} (Laplace) and 1 "
-                "(Gaussian) in privacy loss; for small shifts that tends to "
-                f"{three(h.fisher_information * h.variance)}, 2 and 1."
+                f"In a long composition each release costs {_cost(h, sensitivity)} (Huber) or "
+                f"{_cost(la, sensitivity)} (Laplace) times as much as with Gaussian noise of equal "
+                "variance; for small sensitivities that tends to "
+                f"{three(h.fisher_information * h.variance)} and 2."
             )
         elif abs(pure["huber"] / pure["laplace"] - 1) < 1e-6:
             out.append(
-                f"At equal pure ε Huber's variance is {three(h.variance / la.variance)} times "
-                "Laplace's; that ratio is never below 1."
+                f"At equal pure ε the variance of Huber noise is {three(h.variance / la.variance)} "
+                "times that of Laplace noise; it is never smaller."
             )
     return out
 

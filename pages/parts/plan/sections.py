@@ -89,7 +89,7 @@ def table(made: Plan) -> pd.DataFrame:
 
 _plan = lru_cache(maxsize=64)(plan)
 _PAUSE = 0.3  # seconds between two plans made ahead: visitors come first
-KINDS = {"numbers": "Numbers", "model": "A model", "project": "A project"}
+KINDS = {"numbers": "A statistic", "model": "A model", "project": "Several statistics"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
@@ -232,7 +232,7 @@ def half(made: Plan) -> str:
     ways = halvings(halved(made))
     if not ways:
         return ""
-    return f"Half of this ε takes one of: {', or '.join(ways)}."
+    return f"To halve ε, accept one of: {', or '.join(ways)}."
 
 
 def mechanisms(made: Plan) -> None:

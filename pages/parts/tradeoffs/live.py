@@ -100,10 +100,7 @@ class Live:
         spec, asked = self.built.spec, self.asked
         name = view.example_for(asked.protect, asked.vary, asked.by)
         of = example("tradeoffs", name)
-        about = (
-            f"{of.made['runs']} runs, {of.spec.seeds} repetitions of each point, "
-            f"{of.made['about']}, made on {of.made['date']}"
-        )
+        about = f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions"
         done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
         draw_example(
             about,

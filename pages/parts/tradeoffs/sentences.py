@@ -71,13 +71,16 @@ def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
 
 def against_baseline(lines: Lines) -> list[str]:
     """Say where each algorithm stands against the baseline."""
-    out = []
+    noises: dict[tuple[str, str], list[str]] = {}
     for algorithm in lines.algorithms:
         for mechanism, line in lines.noisy(algorithm).items():
-            name = f"**{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title} noise**"
             standings = Standings.of((x, p.against_baseline) for x, p in line)
-            out.append(f"{name} {standings.words(lambda xs: _places(lines, xs))}.")
-    return out
+            clause = standings.words(lambda xs: _places(lines, xs))
+            noises.setdefault((algorithm, clause), []).append(IDENTITY[mechanism].title)
+    return [
+        f"**{ALGORITHMS[algorithm].title}** with {' or '.join(alike)} noise {clause}."
+        for (algorithm, clause), alike in noises.items()
+    ]
 
 
 def _places(lines: Lines, xs: Sequence[float]) -> str:

@@ -125,10 +125,10 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
         show(figure, f"tradeoff-{view}", alt, numbers)
     if ours := _by_our_proof(points):
         st.caption(
-            f":material/info: ε of {_noises(ours)} noise rests on this project's own proof, which "
-            "nobody has reviewed yet; by published results alone it is larger."
+            f":material/info: ε of {_noises(ours)} noise rests on our own proof, not yet "
+            "peer-reviewed."
         )
-    observations(others)
+    observations(others, most=0)  # the figure shows them
     if view == "curves" and axis == "n_users":
         tab("People needed", "people", lambda: _needed(lines))
 
@@ -174,7 +174,7 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
         "without noise, for the holder of the data. Predictions are clipped to the rating scale.",
         "Best trade-offs: colour is the mechanism, shape the algorithm. Filled markers: nothing of "
         "the same kind is better in both ε and error. Bars: 95 % t-intervals over repetitions.",
-        "Plans may stay a little below the ε that was asked for.",
+        "The total ε spent can be slightly below the ε requested.",
     ]
     if axis != "n_users":
         points_made.insert(1, f"Mechanisms are compared at {BY[by]}.")
@@ -188,8 +188,8 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
         )
         noises = _noises(ours)
         st.caption(
-            f":material/info: ε of {noises} noise rests on a proof of this "
-            "project that nobody has reviewed yet (docs/huber-composition.md: it is about every "
+            f":material/info: ε of {noises} noise rests on our own proof, "
+            "not yet peer-reviewed (docs/huber-composition.md: it is about every "
             "noise whose sums are symmetric and log-concave, and Laplace vectors use a part of "
             "it). By published results alone ε is larger: where ε = "
             f"{three(worst.epsilon or 0)} is stated, {beside}."

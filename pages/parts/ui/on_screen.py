@@ -117,7 +117,7 @@ def unbroken(sentence: str) -> str:
 def writer() -> Callable[[str], str]:
     """What makes of a verdict the one that stands on the page, without asking Streamlit again."""
     if st.session_state.get(_HELD, False):
-        return lambda _: "What this page concludes stands here once you have answered."
+        return lambda _: "Answer to see the conclusion."
     note = now().note
     return lambda sentence: f"{note}{sentence}"
 

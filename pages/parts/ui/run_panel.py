@@ -190,7 +190,7 @@ def draw_example(
     ``label`` does is said, and ``also`` what else is known. While no setting was touched the
     example passes for what they are, unless what is most in sight ``differs``.
     """
-    own = "" if same else " at settings of its own"
+    own = "" if same else " with other settings"
     same = same or (untouched() and not differs)
     if same:
         st.caption(f":material/info: **{name}**{own}: {about}.")
@@ -231,7 +231,7 @@ def _linked(of: Panel) -> bool:
 
 
 def _active(of: Panel, job: jobs.Job) -> None:
-    on_screen.verdict("Running: the figure follows as results come.")
+    on_screen.verdict("Running: the figure is drawn as results arrive.")
     on_screen.now().running = True
     if of.going_on is not None:
         of.going_on(job)
