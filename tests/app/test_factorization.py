@@ -218,6 +218,9 @@ def test_a_missing_set_says_where_to_get_it(
     assert any("Guardian 2016 (23 MB)" in b.label for b in page.button)
     page = open_page("datasets", d_name="cbcl")
     assert any("put `CBCL_Face.mat` into the folder `cbcl`" in m.value for m in page.markdown)
+    assert {"Guardian 2016 (to fetch, 23 MB)", "Cartoon faces, any number"} <= set(
+        page.selectbox(key="d_name").options
+    )
 
 
 @pytest.mark.parametrize("name", ["lfw", "cartoon", "lee", "topics"])

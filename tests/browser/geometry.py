@@ -71,7 +71,8 @@ _WORDS = """() => {
     if (!parent || parent.closest('svg, style, script, table, [data-testid="stDataFrame"],'
         + '.stExpander, .st-key-tab-content, .st-key-page-bar, [data-testid="stPageLink"],'
         + 'button, [role="option"],'
-        + '[data-testid="stTooltipContent"], [data-testid="stIconMaterial"], [role="img"]')) continue;
+        + '[data-testid="stTooltipContent"], [data-testid="stIconMaterial"], '
+        + '[role="img"]')) continue;
     if (!parent.checkVisibility({checkVisibilityCSS: true})) continue;
     said.push(walker.currentNode.textContent);
   }

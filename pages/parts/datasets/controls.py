@@ -43,7 +43,7 @@ def form(row: DeltaGenerator) -> Asked:
             "Which data", "d_view", VIEWS, "known", label_visibility="collapsed"
         )
         if view == "known":
-            name = controls.choice("Dataset", "d_name", DATASETS, "low-rank")
+            name = controls.choice("Dataset", "d_name", user_data.catalogue(), "low-rank")
         else:
             name = own_name()
         zeros = (

@@ -35,14 +35,25 @@ MultiPartParser.spool_max_size = 2 * MOST_MEGABYTES * 1_000_000
 
 def menu(*holds: str) -> dict[str, str]:
     """Name → title of the visitor's own sets and of the catalogue's that hold one of ``holds``
-    ("ratings", "images", "documents"; any without an argument).
+    ("ratings", "images", "documents"; any without an argument), with what must be fetched first.
     """
     own = {
         name: one.entry.title
         for name, one in user_datasets.current().items()
         if not holds or one.entry.holds in holds
     }
-    return own | {name: entry(name).title for name in names(*holds)}
+    return own | catalogue(*holds)
+
+
+def catalogue(*holds: str) -> dict[str, str]:
+    """Name → title of the catalogue's sets, with how to get those that are not here."""
+    sets = {name: entry(name) for name in names(*holds)}
+    lacking = {
+        name: f"to fetch, {one.megabytes:g} MB" if one.fetchable else "to place by hand"
+        for name, one in sets.items()
+        if not one.present()
+    }
+    return {n: one.title + (f" ({lacking[n]})" if n in lacking else "") for n, one in sets.items()}
 
 
 def name_of(kind: str) -> str:
