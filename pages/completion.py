@@ -10,7 +10,7 @@ from pages.parts.completion.user_controls import USER_TITLES
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
-controls.on_page("completion.py", LINK_TITLES | USER_TITLES)
+controls.on_page("completion.py", {**LINK_TITLES, **USER_TITLES})
 head("completion")
 row = control()
 asked = form(row)

@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.datasets import entry, names
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit_spec import (
@@ -20,7 +19,7 @@ from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.audit.own_outputs import DELTAS
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, declared
+from pages.parts.ui import controls, declared, links
 from pages.parts.ui.looks import IDENTITY
 
 
@@ -57,7 +56,7 @@ VIEW_TITLES = {
     "factors": "factors of others and items",
 }
 USER_VIEWS = {name: title for name, title in VIEW_TITLES.items() if name != "matrix"}
-LINK_TITLES = {
+LINK_TITLES: links.LinkTitles = {
     "x_target": TARGETS,
     "x_noise": NOISES,
     "x_case": _NUMBER_CASES,
@@ -65,8 +64,8 @@ LINK_TITLES = {
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
-    "x_ratings": _TABLE | {name: entry(name).title for name in names("ratings")},
-    "x_samples": _PICTURES | {name: entry(name).title for name in names("images", "documents")},
+    "x_ratings": lambda: _TABLE | own_data.linked("ratings"),
+    "x_samples": lambda: _PICTURES | own_data.linked("images", "documents"),
     "y_delta": DELTAS,
 }
 

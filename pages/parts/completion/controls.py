@@ -4,19 +4,20 @@ Its questions, and what only algorithms for protected users read, are in ``user_
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import parameters
-from dpmc_core.datasets import entry, names
+from dpmc_core.datasets import entry
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, declared, glossary
+from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.looks import LETTERS, NOISES
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
@@ -35,9 +36,6 @@ STARTING = {
         ("like_", "popular", "gaussian"),
     ),
 }
-DATASETS = {
-    name: entry(name).title for name in names("ratings")
-}  # the catalogue's; menus add the visitor's own
 TITLES = {
     "compare": {name: a.title for name, a in ALGORITHMS.items() if a.rate is not None},
     "recommend": {name: a.title for name, a in ALGORITHMS.items() if a.recommend is not None},
@@ -53,8 +51,8 @@ PROTECTS = {
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {"total_epsilon": "total ε", "variance": "variance", "nominal_epsilon": "ε of a release"}
-LINK_TITLES = {
-    "dataset": DATASETS,
+LINK_TITLES: links.LinkTitles = {
+    "dataset": partial(own_data.linked, "ratings"),
     "zeros": ZEROS,
     "split": SPLITS,
     **{f"{x}_algorithm": TITLES["compare"] for x in "abcdef"},

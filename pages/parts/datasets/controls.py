@@ -5,16 +5,15 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.datasets import catalogue, user_datasets
+from dpmc_core.datasets import user_datasets
 from pages.parts.datasets import user_data_form
 from pages.parts.server import user_data
-from pages.parts.ui import controls
+from pages.parts.ui import controls, links
 
-DATASETS = {name: known.title for name, known in catalogue().items()}
 ZEROS = {"missing": "missing", "rating": "a rating"}
 VIEWS = {"known": "Known datasets", "own": "Your own data"}
-LINK_TITLES = {
-    "d_name": DATASETS,
+LINK_TITLES: links.LinkTitles = {
+    "d_name": user_data.linked,
     "d_zeros": ZEROS,
     "d_view": VIEWS,
     "d_holds": user_data_form.TITLES,

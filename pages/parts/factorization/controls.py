@@ -3,32 +3,32 @@
 Its widgets, and from them to fields of ``RunSpec``.
 """
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import Choice, parameters
-from dpmc_core.datasets import Entry, entry, names
+from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.frame import presenter
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, declared, glossary
+from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.looks import NOISES, TOTALS
 
 QUESTIONS = {
     "compare": "What is learned?",
     **{name: study.title for name, study in STUDIES["factorization"].items()},
 }
-DATASETS = {name: entry(name).title for name in names("images", "documents")}
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
 FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
-FACTOR_TITLES = {
+FACTOR_TITLES: links.LinkTitles = {
     "f_question": QUESTIONS,
-    "f_data": DATASETS,
+    "f_data": partial(own_data.linked, "images", "documents"),
     "f_stop": STOP_WORDS,
     "f_noise": FACTOR_NOISES,
     **{f"f_{name}": titles for name, titles in declared.titles(["private-nmf"]).items()},

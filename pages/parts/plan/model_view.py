@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, run_store, user_data
-from pages.parts.ui import controls, declared, on_screen
+from pages.parts.ui import controls, declared, links, on_screen
 from pages.parts.ui.figures import Drawn, draw, figure, level, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.looks import IDENTITY, intervals, name_above
@@ -111,12 +112,14 @@ MEASURES = {"rate": "rating error (RMSE)", "recommend": "Recall@20", "factorize"
 GOALS = {"baseline": "better than the best baseline", "value": "a value of the measure"}
 VARY = {"epsilon": "least ε", "n_users": "fewest people"}
 NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
-MODEL_TITLES = {
+MODEL_TITLES: links.LinkTitles = {
     "n_method": METHODS,
     "n_measure": MEASURES,
     "n_goal": GOALS,
     "n_vary": VARY,
     "n_mechanism": NOISES,
+    "n_data_ratings": partial(user_data.linked, "ratings"),
+    "n_data_images": partial(user_data.linked, "images", "documents"),
 }
 _TARGETS = {"rate": 0.86, "recommend": 0.3, "factorize": 0.1}
 _USUAL_DATA = {"ratings": "skewed", "images": "cartoon"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import streamlit as st
 from starlette.formparsers import MultiPartParser
 
-from dpmc_core.datasets import entry, names, user_datasets
+from dpmc_core.datasets import Entry, entry, names, user_datasets
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
@@ -48,12 +48,21 @@ def menu(*holds: str) -> dict[str, str]:
 def catalogue(*holds: str) -> dict[str, str]:
     """Name → title of the catalogue's sets, with how to get those that are not here."""
     sets = {name: entry(name) for name in names(*holds)}
-    lacking = {
-        name: f"to fetch, {one.megabytes:g} MB" if one.fetchable else "to place by hand"
-        for name, one in sets.items()
-        if not one.present()
-    }
-    return {n: one.title + (f" ({lacking[n]})" if n in lacking else "") for n, one in sets.items()}
+    return {name: one.title if one.present() else _to_get(one) for name, one in sets.items()}
+
+
+def _to_get(one: Entry) -> str:
+    how = f"to fetch, {one.megabytes:g} MB" if one.fetchable else "to place by hand"
+    return f"{one.title} ({how})"
+
+
+def linked(*holds: str) -> dict[str, str]:
+    """What a link may call a set of the catalogue (by name, or by title as when it was here or was
+    not) → its title in the ``menu``.
+    """
+    titles = catalogue(*holds)
+    calls = {name: (name, entry(name).title, _to_get(entry(name))) for name in titles}
+    return {call: titles[name] for name in titles for call in calls[name]}
 
 
 def name_of(kind: str) -> str:

@@ -1,12 +1,13 @@
 """The controls of the *Tradeoffs* page, and the sweep that they ask for."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.datasets import entry, names, user_datasets
+from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
@@ -14,7 +15,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
-from pages.parts.ui import controls, declared
+from pages.parts.ui import controls, declared, links
 from pages.parts.ui.looks import IDENTITY
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
@@ -26,7 +27,6 @@ BY = {
 }
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
 NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
-DATASETS = {name: entry(name).title for name in names("ratings")}
 GUARANTEED = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
 AMOUNTS = {
@@ -53,9 +53,9 @@ _MEANINGS = {
         "privacy."
     ),
 }
-TRADEOFF_TITLES = {
+TRADEOFF_TITLES: links.LinkTitles = {
     "t_protect": PROTECTED,
-    "t_dataset": DATASETS,
+    "t_dataset": partial(own_data.linked, "ratings"),
     "t_vary": VARY,
     "t_by": BY,
     "t_view": VIEWS,

@@ -28,16 +28,18 @@ _PROBLEMS, _PAGE, _DRAWN, _TOLD, _AGAIN, _LABELS = (
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
+LinkTitles = dict[str, Titles | Callable[[], Titles]]  # of a key; made when a link has it
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
+def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]] | None = None) -> None:
     """Say which page is being drawn; call before any other control.
 
     ``path`` is its file under the app's folder. Streamlit keeps an option's *title* in the
-    address. With ``titles`` (key -> name -> title) a link may also say the *name*, as the command
-    line does: all of them are translated at once, before any widget is bound.
+    address. With ``titles`` (key -> name -> title; names stand before what else a title may be
+    called) a link may also say the *name*, as the command line does: all of them are translated at
+    once, before any widget is bound.
     """
     st.session_state[_PAGE] = path
     st.session_state[_DRAWN], st.session_state[_TOLD] = set(), set()
@@ -50,18 +52,20 @@ def on_page(path: str, titles: Mapping[str, Titles] | None = None) -> None:
             said = ParameterError(key, st.query_params[key], "a finite number in plain digits")
             remember(key, f"From the address: {said} The usual value is used instead.")
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
-    translated = {
-        key: by_name[st.query_params[key]]
-        for key, by_name in (titles or {}).items()
-        if key in st.query_params
-        and by_name.get(st.query_params[key], st.query_params[key]) != st.query_params[key]
-    }
+    translated, names = dict[str, str](), dict[str, str]()
+    for key, by_name in (titles or {}).items():
+        if (call := st.query_params.get(key)) is None:
+            continue
+        calls = by_name() if callable(by_name) else by_name
+        if (title := calls.get(call, call)) != call:
+            translated[key] = title
+            names[key] = next(name for name, one in calls.items() if one == title)
     if not translated:
         return
     if any(key in st.session_state for key in translated):
         # back to a short link: its parameters are bound to widgets, which drop what they do not
         # know in this run; ``link_problems`` has it run again
-        st.session_state[_AGAIN] = {key: st.query_params[key] for key in translated}
+        st.session_state[_AGAIN] = names
         return
     st.switch_page(path, query_params={**given, **translated})
 
