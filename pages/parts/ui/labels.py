@@ -174,11 +174,8 @@ def spaced_ticks(ticks: Mapping[float, str], *, log: bool = False, most: int = 6
     ['0.5', '', '2', '5', '', '20', '50']
     """
     places = [math.log10(tick) if log else tick for tick in ticks]
-    room, texts, last = (
-        (max(places) - min(places)) / most if places else 0.0,
-        list[str](),
-        -math.inf,
-    )
+    room = (max(places) - min(places)) / most if places else 0.0
+    texts, last = list[str](), -math.inf
     for text, place in zip(ticks.values(), places, strict=True):
         fits = place - last >= room
         texts.append(text if fits else "")

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pages.parts.ui.figures import figure
-from pages.parts.ui.labels import log_ticks, spaced_ticks
+from pages.parts.ui.labels import log_ticks, spaced_ticks, wrapped
 from pages.parts.ui.looks import Identity, band, curve, intervals
 
 _ACROSS = 2  # panels beside each other: a phone has room for no more
@@ -42,16 +42,16 @@ def panels(titles: Sequence[str], x_title: str, y_title: str, *, own_y: bool = F
         across,
         shared_yaxes=False if own_y else "all",
         horizontal_spacing=0.12 if own_y else 0.05,
-        vertical_spacing=0.24 / down,
+        vertical_spacing=0.3 / down,
         subplot_titles=titles if any(titles) else None,
     )
     house = figure("", "", height=430 if down == 1 else 300 * down + 60).layout
     fig.update_layout(house.to_plotly_json())
     fig.update_xaxes(house.xaxis)
     fig.update_yaxes(house.yaxis)
-    fig.update_yaxes(title={"text": y_title}, col=1)
+    fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
     fig.update_layout(
-        margin={"t": 40, "r": 20, "b": 110},
+        margin={"t": 40, "r": 20, "b": 70},
         showlegend=True,
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         hovermode="closest",
