@@ -1,5 +1,6 @@
 """Rows of a table or figure on the paper's own axes, with what is printed beside ours."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -43,45 +44,31 @@ class _Number:
 def drawing(axes: Axes, paper: str, rows: Sequence[Judged]) -> go.Figure:
     """Ours with 95 % intervals; what is printed hollow and dotted, in the same colour."""
     rows = [one for one in rows if any(name in one.row.setting for name in axes.line)]
-    numbers = [*_ours(rows), *_printed(rows), *_beside(axes, paper)]
+    numbers = [*_numbers(rows), *_beside(axes, paper)]
     values = list(dict.fromkeys(n.x(axes) for n in numbers if n.x(axes)))
     counted = all(value.replace(".", "", 1).isdigit() for value in values)
     places = {v: float(v) if counted else float(k) for k, v in enumerate(values)}
     looks = _looks(axes, numbers)
+    # where words are on the axis, lines are dots beside each other
+    shifts = {
+        name: 0.0 if counted else _SPREAD * ((k + 0.5) / len(looks) - 0.5)
+        for k, name in enumerate(looks)
+    }
     groups: dict[tuple[str, str, bool, bool], list[_Number]] = {}
     for n in numbers:
-        key = phrases(n.setting, axes.panel), n.line(axes), not n.x(axes), n.printed
+        key = phrases(n.setting, axes.panel), n.line(axes), n.printed, not n.x(axes)
         groups.setdefault(key, []).append(n)
     ends = (min(places.values(), default=0.0), max(places.values(), default=1.0))
     lines = []
-    for (panel, name, level, printed), some in groups.items():
-        beside = 0.0 if counted else _SPREAD * (([*looks].index(name) + 0.5) / len(looks) - 0.5)
-        look = looks[name]
-        if level and "none" in some[0].setting.values():
-            look = replace(look, title=f"{name}, no noise")
-        if printed:
-            look = replace(look, dash="dot", marker=f"{look.marker}-open")
-        some = some * 2 if level else some
-        trace: dict[str, object] = {
-            "mode": "lines" if level else "lines+markers" if counted else "markers",
-            "line": look.line(**({"width": 1.2} if level or printed else {})),
-            "text": [n.text for n in some],
-            "hovertemplate": "%{text}<extra></extra>",
-        }
-        if printed and (panel, name, level, False) in groups:
-            trace["showlegend"] = False
-        lines.append(
-            Line(
-                look=look,
-                x=ends if level else [places[n.x(axes)] + beside for n in some],
-                y=[n.value for n in some],
-                halves=[] if level or printed else [n.half for n in some],
-                panel=panel,
-                trace=trace,
-            )
-        )
+    for (panel, name, _, level), some in groups.items():
+        if level:
+            lines.append(_line([some[0]] * 2, looks[name], panel, ends, "lines"))
+        else:
+            x = [places[n.x(axes)] + shifts[name] for n in some]
+            mode = "lines+markers" if counted else "markers"
+            lines.append(_line(some, looks[name], panel, x, mode))
     if any(one.row.printed for one in rows):
-        lines.append(Line(look=_PRINTED, x=[ends[0]], y=[float("nan")], panel=lines[0].panel))
+        lines.append(Line(look=_PRINTED, x=[ends[0]], y=[math.nan], panel=lines[0].panel))
     ticks = {places[v]: value_name(axes.x[0], v) for v in sorted(values, key=places.__getitem__)}
     y_title = axes.y or rows[0].row.metric
     x_title = part(axes.x[0]).title if counted else ""  # words say what they are
@@ -91,29 +78,39 @@ def drawing(axes: Axes, paper: str, rows: Sequence[Judged]) -> go.Figure:
     return fig
 
 
-def _ours(rows: Sequence[Judged]) -> list[_Number]:
+def _line(
+    some: Sequence[_Number], look: Identity, panel: str, x: Sequence[float], mode: str
+) -> Line:
+    """``some`` numbers, all ours or all printed, at ``x``."""
+    printed, level = some[0].printed, mode == "lines"
+    if level and "none" in some[0].setting.values():
+        look = replace(look, title=f"{look.title}, no noise")
+    if printed:
+        look = replace(look, dash="dot", marker=f"{look.marker}-open")
+    trace = {
+        "mode": mode,
+        "line": look.line(**({"width": 1.2} if level or printed else {})),
+        "text": [n.text for n in some],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    halves = [] if level or printed else [n.half for n in some]
+    return Line(look=look, x=x, y=[n.value for n in some], halves=halves, panel=panel, trace=trace)
+
+
+def _numbers(rows: Sequence[Judged]) -> list[_Number]:
+    """Ours, then what is printed."""
     names = row_names([one.row for one in rows])
-    out = []
+    ours, printed = list[_Number](), list[_Number]()
     for one in rows:
+        setting, name = one.row.setting, names[one.row.id]
         if one.result.values:
             mean, half = one.result.mean, t_half_width(one.result.values)
-            text = f"{names[one.row.id]}: " + (measured(mean, half) if half > 0 else three(mean))
-            out.append(_Number(setting=one.row.setting, value=mean, half=half, text=text))
-    return out
-
-
-def _printed(rows: Sequence[Judged]) -> list[_Number]:
-    names = row_names([one.row for one in rows])
-    return [
-        _Number(
-            setting=one.row.setting,
-            value=one.row.printed.value,
-            text=f"{names[one.row.id]}: printed {one.row.printed.text}",
-            printed=True,
-        )
-        for one in rows
-        if one.row.printed is not None
-    ]
+            text = f"{name}: {measured(mean, half) if half > 0 else three(mean)}"
+            ours.append(_Number(setting=setting, value=mean, half=half, text=text))
+        if (p := one.row.printed) is not None:
+            text = f"{name}: printed {p.text}"
+            printed.append(_Number(setting=setting, value=p.value, text=text, printed=True))
+    return ours + printed
 
 
 def _beside(axes: Axes, paper: str) -> list[_Number]:
