@@ -6,7 +6,6 @@ from dpmc_core.experiments.papers import ENTRIES, PAPERS, rows_of, stored
 from dpmc_core.experiments.papers.entries import errata
 from pages.parts.frame.page import control, head, tab
 from pages.parts.papers import view
-from pages.parts.papers import view as papers_view
 from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points
 
@@ -38,14 +37,14 @@ problems = st.container()
 source = entry.source
 rows = rows_of(source)
 if rows:
-    papers_view.table(entry, rows, stored(source))
+    view.table(entry, rows, stored(source))
     if stored(source) is not None and any(row.computable for row in rows):
         tab("Run a row again", "again", lambda: view.once_more(source, rows))
 else:
-    papers_view.without_rows(entry)
+    view.without_rows(entry)
 if misprints := errata(paper):
     tab("Misprints", "errata", lambda: points(misprints))
-tab("All tables and figures", "all", papers_view.overview)
+tab("All tables and figures", "all", view.overview)
 
 with problems:
     controls.link_problems()

@@ -5,19 +5,21 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
-from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, RowResult, rows_of, stored
-from dpmc_core.experiments.papers.compute import verdict_of as row_verdict
+from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, rows_of, stored
+from dpmc_core.experiments.papers.compute import judged
 from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from pages.parts.frame import share
 from pages.parts.lessons import lessons
+from pages.parts.papers.drawing import drawing
 from pages.parts.papers.view import as_printed
 from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
@@ -207,10 +209,11 @@ def test_a_paper_opens_on_a_table_as_printed_with_ours_marked_by_verdict() -> No
     app = open_page("papers", p_paper="huber")
     assert verdict_of(app).startswith("Table 3: of 48 rows, 17 reproduced")
     table = app.dataframe[0].value
-    parts, noises = ["variance", "observed", "algorithm"], ["no noise", "Gaussian", "Laplace"]
-    assert list(table) == [*parts, *noises, "Huber"]
+    parts = ["variance of the noise", "share observed", "algorithm"]
+    noises = ["no noise", "Gaussian noise", "Laplace noise", "Huber noise"]
+    assert list(table) == [*parts, *noises]
     # the paper's line for variance 2, 10 % observed, IRLS
-    (line,) = table.query("variance == '2' and observed == '0.10' and algorithm == 'IRLS'").values
+    (line,) = [line for line in table.values if [*line[:3]] == ["2", "10 %", "IRLS"]]
     printed = ["0.0982", "0.2194", "0.2208", "0.2047"]
     assert [cell.split(" | ")[0] for cell in line[3:]] == printed
     marks = [cell[-1] for line in table.values for cell in line[3:]]
@@ -219,19 +222,64 @@ def test_a_paper_opens_on_a_table_as_printed_with_ours_marked_by_verdict() -> No
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if rows_of(e.source)], ids=lambda e: e.id)
 def test_every_printed_number_has_its_cell(entry: Entry) -> None:
-    result = stored(entry.source)
-    found = [
-        (
-            row,
-            RowResult(id=row.id) if result is None else result.row(row.id),
-            row_verdict(row, result),
-        )
-        for row in rows_of(entry.source)
-    ]
-    printed = sorted(row.printed.text for row, _, _ in found if row.printed is not None)
-    table = as_printed(found)
+    rows = judged(rows_of(entry.source), stored(entry.source))
+    printed = sorted(one.row.printed.text for one in rows if one.row.printed is not None)
+    table = as_printed(rows)
     cells = [] if table is None else [str(cell) for cell in table.data.values.flat]
     assert sorted(cell.split(" | ")[0] for cell in cells if " | " in cell) == printed
+
+
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if rows_of(e.id)], ids=lambda e: e.id)
+def test_every_number_is_drawn_on_the_axes_of_its_figure(entry: Entry) -> None:
+    """Ours with its interval, what is printed hollow; in one of the figures."""
+    rows = judged(rows_of(entry.id), stored(entry.id))
+    drawn = [trace for axes in entry.figures for trace in drawing(axes, entry.paper, rows).data]
+    by_kind = {
+        hollow: {y for t in drawn if ("-open" in t.marker.symbol) == hollow for y in t.y}
+        for hollow in (False, True)
+    }
+    assert {one.result.mean for one in rows if one.result.values} == by_kind[False]
+    assert {one.row.printed.value for one in rows if one.row.printed} <= by_kind[True]
+    halves = [half for t in drawn if t.error_y.array is not None for half in t.error_y.array]
+    assert any(half > 0 for half in halves) == any(len(set(one.result.values)) > 1 for one in rows)
+
+
+def test_figures_have_the_axes_of_the_paper() -> None:
+    def of(name: str) -> tuple[go.Figure, dict[str, tuple[list[float], list[float]]]]:
+        entry = next(e for e in ENTRIES if e.id == name)
+        fig = drawing(entry.figures[0], entry.paper, judged(rows_of(name), stored(name)))
+        return fig, {t.name: ([*t.x], [*t.y]) for t in fig.data}
+
+    # error against ε, a line for each algorithm, levels without noise, Table 5's numbers beside
+    figure, lines = of("dpals-figure-3")
+    means = [stored("dpals-figure-3").row(f"ε={e};algorithm=dpals").mean for e in (1, 5, 10, 20)]
+    assert lines["DPALS"] == ([1, 5, 10, 20], means)
+    assert lines["DPALS, MovieLens 10M, printed"][1] == [0.9398, 0.8725, 0.853, 0.8373]
+    assert len({*lines["ALS, no noise"][1]}) == 1
+    assert figure.layout.xaxis.ticktext == ("1", "5", "10", "20")
+    # a panel for each number of users, ratios of errors as distances
+    figure, lines = of("dpals-figure-4")
+    titles = [a.text for a in figure.layout.annotations]
+    assert titles == ["5,000 users", "20,000 users", "total ε"]
+    assert figure.layout.yaxis.type == "log"
+    # learning curves: rounds across
+    figure, lines = of("nmf-figure-5")
+    assert lines["as published, ε = 0.5 a round"][0] == [25, 50, 100, 200, 400, 700, 1000]
+    assert not figure.layout.yaxis2.matches  # each set of images has its own scale
+    # words on the axis: mechanisms stand beside each other
+    _, lines = of("huber-table-4")
+    assert len({x for xs, _ in lines.values() for x in xs if x % 1}) == 6
+
+
+def test_rows_have_names_that_people_read() -> None:
+    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1", tab="again")
+    options = app.selectbox(key="p_row_huber-table-1").options
+    assert options[0] == "variance 1, Gaussian noise, δ = 10⁻⁵"
+    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-5", tab="rows")
+    table = next(f.value for f in app.dataframe if "verdict" in f.value)
+    assert set(table["share observed"]) == {"5 %", "10 %", "15 %"}
+    assert "Gaussian" in set(table["noise"])
+    assert "IRLS-2" in set(table["algorithm"])
 
 
 def test_bounds_and_ranges_are_shown_as_printed() -> None:

@@ -40,6 +40,7 @@ from dpmc_core.experiments.papers.compute import (
     write,
 )
 from dpmc_core.experiments.papers.entries import errata
+from dpmc_core.experiments.papers.names import row_names
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.experiments.papers.verdict import (
     DIFFERS,
@@ -85,7 +86,7 @@ def test_every_entry_says_what_stands_for_it() -> None:
             assert entry.made or entry.missing
     for name in COMPUTED:
         rows = rows_of(name)
-        assert len({r.id for r in rows}) == len(rows)
+        assert len({r.id for r in rows}) == len({*row_names(rows).values()}) == len(rows)
         for row in rows:
             assert row.reference is None or row.reference in {r.id for r in rows}
             assert sum(way is not None for way in (row.spec, row.exact, row.measured)) <= 1
@@ -439,7 +440,8 @@ def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_private_nmf_is_compared_with_itself(name: str) -> None:
     """The paper's gap is to the same algorithm without noise, not to another solver."""
     made = stored(name)
-    noisy = [row for row in rows_of(name) if "ε = 0." in row.setting["method"]]
+    curves = [row for row in rows_of(name) if "ε = 0." in row.setting["method"]]
+    noisy = [row for row in curves if row.setting["rounds"] == "1000"]
     assert len(noisy) == 4
     for row, sentence in zip(noisy, claims(name, made), strict=True):
         quiet = row.setting | {"method": "as published, without noise"}
@@ -447,6 +449,9 @@ def test_private_nmf_is_compared_with_itself(name: str) -> None:
         assert row.reference == own.id
         share = made.row(row.id).mean / made.row(own.id).mean - 1
         assert 0 < share < 0.1
+        curve = [r for r in curves if r.setting | {"rounds": "1000"} == row.setting]
+        start, end = made.row(curve[0].id).values, made.row(curve[-1].id).values
+        assert (min(end) > max(start)) == (row.setting["dataset"] == "uci-news")  # as is said
         assert f"{row.setting['method']}: {100 * share:+.2g} % against" in sentence
         assert own.spec(1, 1).replace(mechanism="gaussian", epsilon=0.5).algorithm.rounds == 1000
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
+from dpmc_core.experiments.papers.names import phrases
 from dpmc_core.experiments.papers.row import Row
 from dpmc_core.metrics import Comparison
 
@@ -129,7 +130,7 @@ def _against_itself(entry: str, result: PaperResult) -> list[str]:
         if row.printed is None and row.reference is not None and mine.values:
             share = mine.mean / result.row(row.reference).mean - 1
             out.append(
-                f"{row.setting['dataset']}, {row.setting['method']}: {100 * share:+.2g} % against "
+                f"{phrases(row.setting, ('dataset', 'method'))}: {100 * share:+.2g} % against "
                 "the same without noise."
             )
     return out

@@ -149,12 +149,13 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
         values = tuple(row.measured(seed) for seed in seeds)
         return RowResult(id=row.id, values=values, seconds=time.perf_counter() - started)
     good = [record for record in records if not record.error]
+    stating = [] if row.after else good  # what a run states is of all its rounds
     return RowResult(
         id=row.id,
         values=tuple(taken(row, record) for record in good),
         baselines=tuple(record.baseline for record in good if record.baseline is not None),
-        epsilon=largest([record.epsilon for record in good]),
-        epsilon_published=largest([record.epsilon_published for record in good]),
+        epsilon=largest([record.epsilon for record in stating]),
+        epsilon_published=largest([record.epsilon_published for record in stating]),
         nominal=any(record.nominal for record in good),
         failed=tuple(k for k, record in enumerate(records) if record.error),
         seconds=sum(record.seconds for record in records),
@@ -164,6 +165,9 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
 def taken(row: Row, record: Record) -> float:
     """Return the number of ``record`` that ``row`` is about."""
     numbers = {"value": record.value, "truth": record.truth}
+    if row.after:
+        steps = record.summary["steps"]
+        numbers = next(step for step in steps if step["iteration"] == row.after)
     number = {**record.summary["baselines"], **record.summary, **numbers}[row.take]
     assert number is not None  # finished runs of this kind have it
     return float(number)
@@ -251,6 +255,27 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
             f"{found.why} The matrix's size was chosen so that rows like this come near.",
         )
     return found
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One row of a table, what came out for it, and the verdict on that."""
+
+    row: Row
+    result: RowResult
+    verdict: Verdict
+
+
+def judged(rows: Sequence[Row], result: PaperResult | None) -> list[Judged]:
+    """The ``rows`` of one table with what is stored of each."""
+    return [
+        Judged(
+            row,
+            RowResult(id=row.id) if result is None else result.row(row.id),
+            verdict_of(row, result),
+        )
+        for row in rows
+    ]
 
 
 def write(result: PaperResult, folder: Path = RESULTS) -> Path:

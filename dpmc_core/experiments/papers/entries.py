@@ -44,6 +44,25 @@ _FILE = "papers/entries"
 PAPERS: dict[str, str] = facts(_FILE)["papers"]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Axes:
+    """How one figure draws rows, by the names of parts of their settings: ``x`` is the first that a
+    row has (without any, or without noise, it is a level), rows alike in ``line`` and ``panel``
+    make one line of one panel. Rows without any part of ``line`` belong to another figure.
+    ``own_y``: each panel has its own scale. ``y`` is the axis's title, the rows' metric if left
+    out. ``beside`` is a printed table that belongs on the axes too: its number and metric, and
+    what its settings must have.
+    """
+
+    x: tuple[str, ...]
+    line: tuple[str, ...]
+    panel: tuple[str, ...] = ()
+    y: str = ""
+    log_y: bool = False
+    own_y: bool = False
+    beside: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """One table or figure.
@@ -52,7 +71,7 @@ class Entry:
     what the paper leaves open; ``page`` names the page that draws it live, with the settings
     ``state`` in its address; ``missing`` says why it cannot be computed here and how it could;
     ``same`` is the id of the entry that prints the same numbers and has the rows. A schematic
-    drawing has none of them.
+    drawing has none of them. ``figures`` draw its rows.
     """
 
     id: str
@@ -65,6 +84,7 @@ class Entry:
     state: dict[str, str] = field(default_factory=dict)
     missing: str = ""
     same: str = ""
+    figures: tuple[Axes, ...] = ()
 
     @property
     def computed(self) -> bool:
@@ -85,17 +105,20 @@ def _entries(file: dict[str, Any]) -> Iterator[Entry]:
             where = f"data/{_FILE}.toml, entry {k} of {paper} ({own.get('place', 'no place')})"
             try:
                 shared = file["shared"][said["like"]] if "like" in said else {}
-                filled = {
-                    name: text.format(**said.get("with", {})) for name, text in shared.items()
+                filled: dict[str, Any] = {
+                    name: text.format(**said.get("with", {})) if isinstance(text, str) else text
+                    for name, text in shared.items()
                 }
             except KeyError as error:
                 raise DataError(f"{where}: there is no {error} to fill in.") from None
             name = f"{paper}-{own.get('place')}".lower().replace(" ", "-")
-            entry = typed(Entry, {"id": name, "paper": paper, **filled, **own}, where)
+            filled |= own
+            filled["figures"] = tuple(typed(Axes, one, where) for one in filled.get("figures", ()))
+            entry = typed(Entry, {"id": name, "paper": paper, **filled}, where)
             if entry.same:
                 other = by_id[entry.same]
                 made = f"{entry.made} {other.made}"
-                entry = replace(entry, made=made, finding=other.finding)
+                entry = replace(entry, made=made, finding=other.finding, figures=other.figures)
             by_id[name] = entry
             yield entry
 

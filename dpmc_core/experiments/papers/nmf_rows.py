@@ -18,25 +18,25 @@ from dpmc_core.metrics.topics import tc_w2v
 from dpmc_core.wording import printed_in
 
 _ROUNDS, _EACH = 20, "epsilon_per_iteration"
+_AFTER = (25, 50, 100, 200, 400, 700, 1000)  # rounds as published, of those that a run measures
 
 
 def nmf_sizes() -> list[Row]:
     """Table 2: N as given, empty documents included, and D as loaded here."""
     sizes = printed_in("nmf", "2")
     parts = {p.setting["dataset"]: p.text for p in sizes if p.metric == "K"}
-    meanings = {"N": "images or documents N", "D": "pixels or words D"}
     return [
         Row(
             id=name_of({**p.setting, "what": p.metric}),
-            setting={**p.setting, "K": parts[p.setting["dataset"]]},
-            metric=meanings[p.metric],
+            setting={**p.setting, "K": parts[p.setting["dataset"]], "what": p.metric},
+            metric="size",
             printed=p,
             exact=partial(_size, p.setting["dataset"], p.metric),
             trials=1,
             needs=p.setting["dataset"],
         )
         for p in sizes
-        if p.metric in meanings
+        if p.metric in ("N", "D")
     ]
 
 
@@ -110,12 +110,17 @@ def nmf_ratings() -> list[Row]:
     shared = RunSpec.of(dataset="ml-1m", algorithm="dpnmf", rank=10, reg=10.0, iterations=_ROUNDS)
     for p in printed_in("nmf", "4"):
         s = p.setting
+        seen = {
+            "dataset": s["dataset"],
+            "printed ε": s[_EACH] if _EACH in s else s["epsilon"],
+            "algorithm": s["algorithm"],
+        }
         if s["algorithm"] != "dpnmf":
             none = s[_EACH] == "none"
             out.append(
                 Row(
                     id=name_of(s),
-                    setting=s,
+                    setting=seen,
                     metric="training RMSE",
                     printed=p,
                     trials=3,
@@ -133,12 +138,12 @@ def nmf_ratings() -> list[Row]:
                 "of each draw": epsilon,
             }  # pure ε adds up over draws
         for how, each in ways.items():
-            setting = {**s, "ε is": how} if how else s
+            own = {"ε is": how} if how else {}
             noisy = shared if each is None else shared.replace(mechanism="laplace", epsilon=each)
             out.append(
                 Row(
-                    id=name_of(setting),
-                    setting=setting,
+                    id=name_of({**s, **own}),
+                    setting={**seen, **own},
                     metric="training RMSE",
                     printed=p if how != "of each draw" else None,
                     trials=3,
@@ -151,7 +156,7 @@ def nmf_ratings() -> list[Row]:
 
 
 def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
-    """The curves' ends of figures 2 and 5.
+    """The curves of figures 2 and 5.
 
     As published at two ε of a round, against the same algorithm without noise, and what another
     solver and a dictionary with a guarantee reach.
@@ -173,19 +178,26 @@ def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
             }
             for how, changes in ways.items():
                 shared = RunSpec.fitting(_words(dataset), dataset=dataset, rank=rank, **changes)
-                setting = {"dataset": dataset, "K": str(rank), "method": how}
-                itself = how != quiet and how.startswith("as published")
-                out.append(
-                    Row(
-                        id=name_of(setting),
-                        setting=setting,
-                        metric="objective ½N⁻¹‖V − WH‖²",
-                        trials=3 if "mechanism" in changes else 1,  # only noise is random
-                        spec=seeded(shared),
-                        reference=name_of({**setting, "method": quiet}) if itself else None,
-                        needs=dataset,
+                published = how.startswith("as published")
+                for after in _AFTER if published else (0,):
+                    last = after in (0, _AFTER[-1])
+                    setting = {"dataset": dataset, "K": str(rank), "method": how}
+                    quiet_id = name_of({**setting, "method": quiet, "rounds": str(after)})
+                    if after:
+                        setting["rounds"] = str(after)
+                    out.append(
+                        Row(
+                            id=name_of(setting),
+                            setting=setting,
+                            metric="objective ½N⁻¹‖V − WH‖²",
+                            trials=3 if "mechanism" in changes else 1,  # only noise is random
+                            spec=seeded(shared),
+                            take="value" if last else "objective",
+                            after=0 if last else after,
+                            reference=quiet_id if last and published and how != quiet else None,
+                            needs=dataset,
+                        )
                     )
-                )
         return out
 
     return rows

@@ -14,7 +14,8 @@ from dpmc_core.wording import Printed
 class Row:
     """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there
     is one, and how to compute it: ``spec`` (from the two seeds of a trial) with ``take`` naming the
-    number in its record ("value", "truth", a key of its summary or a baseline), or ``exact`` (no
+    number in its record ("value", "truth", a key of its summary or a baseline; ``after`` so many
+    rounds, one of that step), or ``exact`` (no
     trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None
     of the three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of
     what is printed, or its rounding. ``reference`` is the id of the row that trends are taken
@@ -29,6 +30,7 @@ class Row:
     trials: int = 10
     spec: Callable[[int, int], RunSpec] | None = None
     take: str = "value"
+    after: int = 0
     exact: Callable[[], float] | None = None
     measured: Callable[[int], float] | None = None
     within: float = 0.001

@@ -114,8 +114,7 @@ def rating_controls(dataset: str) -> dict[str, Any]:
 
 def how_many(question: str) -> int:
     """The number of configurations."""
-    titles = {str(k): str(k) for k in range(1, len(STARTING[question]) + 1)}
-    return int(controls.segments("Configurations", "n", titles, "3"))
+    return controls.whole("Configurations", "n", 1, len(STARTING[question]), 3)
 
 
 def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[str, Any]:

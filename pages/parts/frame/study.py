@@ -1,7 +1,7 @@
 """A study on a page: many runs for one question, their figure, sentences and export."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -18,7 +18,7 @@ from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
 from pages.parts.ui.figures import MARGIN, Drawn, draw, figure, show
-from pages.parts.ui.labels import Label, label_ends
+from pages.parts.ui.labels import Label, label_ends, spaced_ticks
 from pages.parts.ui.looks import BASELINE, Identity, curve, intervals
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, panel
@@ -106,28 +106,14 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
             fig.update_yaxes(range=shown, title={"text": title}, row=place, col=1)
             axis = "" if place == 1 else str(place)
             label_ends(fig, ends, shown, log_x=study.log_x, axis=axis, height=_PANEL - _GAP)
-    fig.update_xaxes(tickvals=ticks, ticktext=_apart(ticks, log=study.log_x))
+    texts = {t: f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks}
+    fig.update_xaxes(tickvals=ticks, ticktext=spaced_ticks(texts, log=study.log_x))
     if study.log_x:
         low, high = math.log10(ticks[0]), math.log10(ticks[-1])
         room = 0.04 * (high - low or 1.0)  # the names of the lines stand outside
         fig.update_xaxes(type="log", range=[low - room, high + 0.5 * room])
     fig.update_xaxes(title={"text": study.x_title}, row=down, col=1)
     return fig, pd.DataFrame(rows)
-
-
-def _apart(ticks: Sequence[float], *, log: bool) -> list[str]:
-    """What stands at the ticks: nothing where the former text is too near on a phone.
-
-    >>> _apart([0.5, 1, 2, 5, 10, 20, 50], log=True)
-    ['0.5', '', '2', '5', '', '20', '50']
-    """
-    places = [math.log10(t) if log else t for t in ticks]
-    room, texts, last = (places[-1] - places[0]) / 6, list[str](), -math.inf
-    for tick, place in zip(ticks, places, strict=True):
-        seen = place - last >= room
-        texts.append((f"{tick:,.0f}" if tick >= 1000 else f"{tick:.4g}") if seen else "")
-        last = place if seen else last
-    return texts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,20 +5,16 @@ The overview of verdicts, one table with its picture, claims and origin, and one
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 from pandas.io.formats.style import Styler
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.papers import (
     ENTRIES,
     PAPERS,
@@ -29,7 +25,8 @@ from dpmc_core.experiments.papers import (
     stored,
 )
 from dpmc_core.experiments.papers.claims import claims
-from dpmc_core.experiments.papers.compute import Trial, prediction_interval, verdict_of
+from dpmc_core.experiments.papers.compute import Judged, Trial, judged, prediction_interval
+from dpmc_core.experiments.papers.names import part, phrases, row_names, value_name
 from dpmc_core.experiments.papers.row import Row, name_of
 from dpmc_core.experiments.papers.verdict import (
     DIFFERS,
@@ -38,18 +35,17 @@ from dpmc_core.experiments.papers.verdict import (
     REPRODUCED,
     TREND,
     UNPRINTED,
-    Verdict,
 )
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three
 from pages.parts.frame.page import observations, tab
 from pages.parts.frame.page import verdict as say_verdict
+from pages.parts.papers.drawing import drawing
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, on_screen, run_panel
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.glossary import PAGES
-from pages.parts.ui.looks import NOISES, intervals, name_above
 from pages.parts.ui.on_screen import download
 
 
@@ -59,7 +55,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     result = stored(name)
     if not able or result is None:
         return
-    labels = {row.id: label_of(row.setting) for row in able}
+    labels = row_names(able)
     left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
     with left:
         row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)
@@ -101,128 +97,39 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     elif job.results[0] is not None:
         trial = job.specs[0]
         row = next(r for r in rows if r.id == trial.row)
-        outcome(row, result.row(trial.row), job.results[0], trial.seed)
+        outcome(row, labels[row.id], result.row(row.id), job.results[0], trial.seed)
 
 
-def picture(
-    found: Sequence[tuple[Row, RowResult, Verdict]], alt: str
-) -> tuple[go.Figure, str, str]:
-    """Ours against printed on the diagonal; where nothing is printed, ours alone."""
-    printed = [(row, mine, v) for row, mine, v in found if row.printed is not None and mine.values]
-    if not printed:
-        return unprinted(found), "paper", alt
-    metric = printed[0][0].metric
-    fig = figure(f"printed {metric}", f"ours: {metric}", height=440)
-    values = [row.printed.value for row, _, _ in printed if row.printed is not None]
-    ours = [mine.mean for _, mine, _ in printed]
-    low, right = min(*values, *ours), max(values)
-    # the diagonal as far as there are printed values: beyond them half of the figure was empty
-    end = min(max(*values, *ours), right + 0.08 * (right - low))
-    fig.add_scatter(
-        x=[low, end],
-        y=[low, end],
-        mode="lines",
-        line={"color": "rgba(128,128,128,0.7)", "dash": "dot"},
-        hoverinfo="skip",
-        name="equal",
-    )
-    for kind, (colour, symbol) in LOOKS.items():
-        some = [(row, mine) for row, mine, v in printed if v.kind == kind]
-        if not some:
-            continue
-        fig.add_scatter(
-            x=[row.printed.value for row, _ in some if row.printed is not None],
-            y=[mine.mean for _, mine in some],
-            error_y=_intervals([mine for _, mine in some]),
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            name=kind,
-            text=[label_of(row.setting) for row, _ in some],
-            hovertemplate="%{text}<br>printed %{x:.4g}, ours %{y:.4g}<extra></extra>",
-        )
-    name_above(fig, hovermode="closest", margin={"r": 20})
-    return fig, "paper", alt
-
-
-def unprinted(found: Sequence[tuple[Row, RowResult, Verdict]]) -> go.Figure:
-    """Ours where nothing is printed: one line for each setting, one look for each value of its last
-    part (the algorithm, as a rule).
-    """
-    series: dict[str, list[tuple[str, RowResult]]] = defaultdict(list)
-    ours = [(row, mine) for row, mine, _ in found if mine.values and row.printed is None]
-    for row, mine in ours:
-        *where, (_, name) = row.setting.items()
-        series[name].append((label_of(dict(where)), mine))
-    lines = list(dict.fromkeys(line for points in series.values() for line, _ in points))
-    metric = ours[0][0].metric.partition(",")[0] if ours else ""
-    fig = figure(metric, "", height=max(240, 100 + 30 * len(lines)))
-    for symbol, (name, points) in enumerate(series.items()):
-        fig.add_scatter(
-            x=[mine.mean for _, mine in points],
-            y=[line for line, _ in points],
-            error_x=_intervals([mine for _, mine in points]),
-            mode="markers",
-            marker={"symbol": symbol, "size": 9},
-            name=ALGORITHMS[name].title if name in ALGORITHMS else name,
-        )
-    fig.update_yaxes(type="category", categoryorder="array", categoryarray=lines[::-1])
-    name_above(fig, hovermode="closest", margin={"r": 20})
-    return fig
-
-
-def _intervals(results: Sequence[RowResult]) -> dict[str, Any]:
-    return intervals([t_half_width(mine.values) for mine in results], thickness=1)
-
-
-LOOKS = {
-    REPRODUCED: ("#009E73", "circle"),
-    TREND: ("#0072B2", "diamond"),
-    DIFFERS: ("#D55E00", "square"),
-    UNPRINTED: ("#666666", "cross"),
-}
-
-
-Found = tuple[Row, RowResult, Verdict]
-
-
-def label_of(setting: Mapping[str, str]) -> str:
-    """Return a row's setting in words."""
-    return ", ".join(
-        value
-        if name in ("dataset", "algorithm", "mechanism", "method", "accounting", "what")
-        else f"{name} {value}"
-        for name, value in setting.items()
-        if name not in ("sensitivity",)
-    )
-
-
+COLOURS = {REPRODUCED: "#009E73", TREND: "#0072B2", DIFFERS: "#D55E00", UNPRINTED: "#666666"}
 MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", MISSING: "–"}
 
 
-def as_printed(found: Sequence[Found]) -> Styler | None:
+def as_printed(rows: Sequence[Judged]) -> Styler | None:
     """The printed numbers in the layout of a table, each with ours beside it, marked and coloured
     by its verdict; None where nothing is printed.
 
     Parts of a setting that follow from others are left out.
     """
-    cells = [one for one in found if one[0].printed is not None]
-    settings = [{**row.setting, "": row.metric} for row, _, _ in cells]
+    cells = [one for one in rows if one.row.printed is not None]
+    settings = [{**one.row.setting, "": one.row.metric} for one in cells]
     if not cells:
         return None
     down, across = _layout(settings)
     lines = dict.fromkeys(_part(s, down) for s in settings)
     texts: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
     colours: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
-    for setting, (row, mine, verdict) in zip(settings, cells, strict=True):
-        assert row.printed is not None
-        digits = len(row.printed.text.partition(".")[2])
-        ours = f"{mine.mean:,.{digits}f}" if mine.values else ""
-        line, head = _part(setting, down), _head(setting, across)
-        colour, _ = LOOKS.get(verdict.kind, LOOKS[UNPRINTED])
-        texts[line][head] = f"{row.printed.text} | {ours} {MARKS.get(verdict.kind, '')}"
+    for setting, one in zip(settings, cells, strict=True):
+        assert one.row.printed is not None
+        text, kind = one.row.printed.text, one.verdict.kind
+        digits = len(text.partition(".")[2])
+        ours = f"{one.result.mean:,.{digits}f}" if one.result.values else ""
+        line, head = _part(setting, down), phrases(setting, across)
+        colour = COLOURS.get(kind, COLOURS[UNPRINTED])
+        texts[line][head] = f"{text} | {ours} {MARKS.get(kind, '')}"
         colours[line][head] = f"background-color: {colour}33"
-    frame = pd.DataFrame([dict(zip(down, line, strict=True)) | texts[line] for line in texts])
-    paint = pd.DataFrame([dict.fromkeys(down, "") | colours[line] for line in texts]).fillna("")
+    heads = [part(name).title for name in down]
+    frame = pd.DataFrame([dict(zip(heads, line, strict=True)) | texts[line] for line in texts])
+    paint = pd.DataFrame([dict.fromkeys(heads, "") | colours[line] for line in texts]).fillna("")
     return frame.fillna("").style.apply(lambda _: paint, axis=None)
 
 
@@ -242,9 +149,9 @@ def _layout(settings: Sequence[Mapping[str, str]]) -> tuple[list[str], tuple[str
             fewer = [one for one in down if one != name]
             if len({_part(s, [*fewer, *across]) for s in settings}) == len(settings):
                 down = fewer
-        heads = len({_head(s, across) for s in settings})
+        heads = len({phrases(s, across) for s in settings})
         lines = len({_part(s, down) for s in settings})
-        distinct = len({(_head(s, across), _part(s, down)) for s in settings}) == len(settings)
+        distinct = len({(phrases(s, across), _part(s, down)) for s in settings}) == len(settings)
         gaps = not distinct or heads > _MOST_ACROSS, heads * lines - len(settings)
         odd = lines != math.prod(len({s.get(name) for s in settings}) for name in down)
         layouts.append((gaps, odd, k, down, across))
@@ -253,15 +160,10 @@ def _layout(settings: Sequence[Mapping[str, str]]) -> tuple[list[str], tuple[str
 
 
 def _part(setting: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_WORDS.get(text := setting.get(name, ""), text) for name in names)
-
-
-def _head(setting: Mapping[str, str], names: Sequence[str]) -> str:
-    return " + ".join(filter(None, _part(setting, names)))
+    return tuple(value_name(name, setting.get(name, "")) for name in names)
 
 
 _MOST_ACROSS = 8
-_WORDS = {**NOISES, **{name: card.title for name, card in ALGORITHMS.items()}}
 _RULE = facts("papers/entries")["rule"]
 
 
@@ -271,8 +173,8 @@ def overview() -> None:
     board = {paper: dict.fromkeys(KINDS, 0) for paper in PAPERS}
     for entry in ENTRIES:
         counts = dict.fromkeys(KINDS, 0)
-        for row in rows_of(entry.source):
-            counts[verdict_of(row, stored(entry.source)).kind] += 1
+        for one in judged(rows_of(entry.source), stored(entry.source)):
+            counts[one.verdict.kind] += 1
         for kind, count in counts.items():
             board[entry.paper][kind] += count
         stands = (
@@ -349,47 +251,42 @@ def _printed_lines(entry: Entry) -> list[dict[str, str]]:
     paper, _, table = entry.source.partition("-table-")
     lines: dict[str, dict[str, str]] = {}
     for p in printed_in(paper, table):
-        lines.setdefault(name_of(p.setting), {**p.setting})[p.metric] = p.text
+        words = {part(name).title: value_name(name, value) for name, value in p.setting.items()}
+        lines.setdefault(name_of(p.setting), words)[part(p.metric).title] = p.text
     return list(lines.values())
 
 
 def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None:
-    """Printed against ours: picture, sentences, table, origin."""
-    found = [
-        (
-            row,
-            RowResult(id=row.id) if result is None else result.row(row.id),
-            verdict_of(row, result),
-        )
-        for row in rows
-    ]
-    counts = {kind: sum(v.kind == kind for _, _, v in found) for kind in KINDS}
-    said = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
-    sentences = [*claims(entry.source, result), *_how_far(found), *beaten(found)]
-    if counts[UNPRINTED] == len(found):
-        say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(found)} of ours.")
+    """Printed against ours: table, figures, sentences, every row and origin."""
+    lines = judged(rows, result)
+    counts = {kind: sum(one.verdict.kind == kind for one in lines) for kind in KINDS}
+    summary = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
+    sentences = [*claims(entry.source, result), *_how_far(lines), *beaten(lines)]
+    if counts[UNPRINTED] == len(lines):
+        say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(lines)} of ours.")
     else:
-        say_verdict(f"{entry.place}: of {len(found)} rows, {said}.")
-    if not on_screen.presenting() and (printed := as_printed(found)) is not None:
+        say_verdict(f"{entry.place}: of {len(lines)} rows, {summary}.")
+    if not on_screen.presenting() and (printed := as_printed(lines)) is not None:
         st.dataframe(
             printed,
             hide_index=True,
             height=min(38 + 35 * len(printed.index), 480),
-            alt=f"{entry.place} as printed, ours beside it; of {len(found)} rows, {said}.",
+            alt=f"{entry.place} as printed, ours beside it; of {len(lines)} rows, {summary}.",
         )
-        kinds = {v.kind for row, _, v in found if row.printed is not None}
+        kinds = {one.verdict.kind for one in lines if one.row.printed is not None}
         marks = ", ".join(f"{MARKS[kind]} {kind}" for kind in MARKS if kind in kinds)
         st.caption(f"Printed | ours: {marks}.")
-    show(*picture(found, f"Of {len(found)} rows: {said}."))
-    if 0 < counts[UNPRINTED] < len(found):
-        show(unprinted(found), "paper-unprinted", f"{entry.place}: our rows beside the paper's.")
+    for number, axes in enumerate(entry.figures):
+        name = f"paper-{number}" if number else "paper"
+        alt = f"{entry.place}: of {len(lines)} rows, {summary}."
+        show(drawing(axes, entry.paper, lines), name, alt)
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
     _live(entry)
     observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     tab("What we found", "about", lambda: _about(entry, result))
-    tab("Every row", "rows", lambda: _rows(entry, found, result))
+    tab("Every row", "rows", lambda: _rows(entry, lines, result))
 
 
 _ROWS = """\
@@ -427,8 +324,8 @@ def _about(entry: Entry, result: PaperResult | None) -> None:
     st.markdown(f"`{result.command}`")
 
 
-def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> None:
-    frame = pd.DataFrame([_line(row, mine, verdict) for row, mine, verdict in found])
+def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> None:
+    frame = pd.DataFrame([_line(one) for one in rows])
     shown = frame.dropna(axis="columns", how="all")
     one = [
         name
@@ -469,12 +366,13 @@ def _rows(entry: Entry, found: Sequence[Found], result: PaperResult | None) -> N
             )
 
 
-def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
+def _line(one: Judged) -> dict[str, object]:
+    row, mine = one.row, one.result
     half = t_half_width(mine.values)
     return {
-        **row.setting,
+        **{part(name).title: value_name(name, value) for name, value in row.setting.items()},
         "metric": row.metric,
-        "verdict": verdict.kind,
+        "verdict": one.verdict.kind,
         "printed": None if row.printed is None else row.printed.value,
         "ours (mean)": None if not mine.values else mine.mean,
         "± (95 %)": None if math.isnan(half) else half,
@@ -482,7 +380,7 @@ def _line(row: Row, mine: RowResult, verdict: Verdict) -> dict[str, object]:
         "overflowed": len(mine.failed) or None,
         "best baseline": float(np.mean(mine.baselines)) if mine.baselines else None,
         "ε stated": _stated(mine),
-        "why": verdict.why,
+        "why": one.verdict.why,
     }
 
 
@@ -504,15 +402,16 @@ def _stated(mine: RowResult) -> str:
     return f"{three(mine.epsilon)} ({'nominal' if mine.nominal else 'guarantee'}{beside})"
 
 
-def _how_far(found: Sequence[Found]) -> list[str]:
+def _how_far(rows: Sequence[Judged]) -> list[str]:
     """Which rows differ least and most from what is printed, in per cent of it."""
+    names = row_names([one.row for one in rows])
     apart = sorted(
         (
-            (mine.mean / row.printed.value - 1, label_of(row.setting))
-            for row, mine, verdict in found
-            if verdict.kind == DIFFERS and mine.values and row.printed and row.printed.value
+            (one.result.mean / one.row.printed.value - 1, names[one.row.id])
+            for one in rows
+            if one.verdict.kind == DIFFERS and one.row.printed and one.row.printed.value
         ),
-        key=lambda one: abs(one[0]),
+        key=lambda pair: abs(pair[0]),
     )
     if len(apart) < 2:
         return []
@@ -528,38 +427,38 @@ def _per_cent(share: float) -> str:
     return f"{100 * share:+,.{digits}f} %".replace("-", "−")
 
 
-def beaten(found: Sequence[tuple[Row, RowResult, Verdict]]) -> list[str]:
+def beaten(rows: Sequence[Judged]) -> list[str]:
     """How many rows beat the best baseline, by paired intervals.
 
     For measures that it has too.
     """
-    known = [
-        (row, mine)
-        for row, mine, _ in found
-        if len(mine.baselines) == len(mine.values) > 1 and row.take in ("value", "truth", "rmse")
+    compared = [
+        one.result
+        for one in rows
+        if len(one.result.baselines) == len(one.result.values) > 1
+        and one.row.take in ("value", "truth", "rmse")
     ]
-    if not known:
+    if not compared:
         return []
     wins = losses = 0
-    for _, mine in known:
+    for mine in compared:
         apart = [v - t for v, t in zip(mine.values, mine.baselines, strict=True)]
         against = Comparison.of_runs(apart)
         wins += against.better
         losses += against.worse
     return [
-        f"Of {len(known)} rows with a baseline beside them, {wins or 'none'} "
+        f"Of {len(compared)} rows with a baseline beside them, {wins or 'none'} "
         f"{'is' if wins == 1 else 'are'} better than the best one, {losses or 'none'} "
-        f"{'is' if losses == 1 else 'are'} worse, {len(known) - wins - losses or 'none'} not "
+        f"{'is' if losses == 1 else 'are'} worse, {len(compared) - wins - losses or 'none'} not "
         "significantly different (each by a paired 95 % interval)."
     ]
 
 
-def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
-    """One new trial beside what is stored."""
+def outcome(row: Row, name: str, stored_row: RowResult, value: float, seed: int) -> None:
+    """One new trial of the ``row`` called ``name`` beside what is stored."""
     if not stored_row.values:
         st.info(
-            f"{label_of(row.setting)}, seed {seed}: **{value:.4g}**. Nothing is stored to compare "
-            "it with.",
+            f"{name}, seed {seed}: **{value:.4g}**. Nothing is stored to compare it with.",
             icon=":material/info:",
         )
         return
@@ -567,9 +466,9 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
     inside = low <= value <= high
     if row.exact is not None:
         text = (
-            f"{label_of(row.setting)}: {value:.4g}, exactly as stored."
+            f"{name}: {value:.4g}, exactly as stored."
             if inside
-            else f"{label_of(row.setting)}: {value:.6g}, but stored is {stored_row.mean:.6g}."
+            else f"{name}: {value:.6g}, but stored is {stored_row.mean:.6g}."
         )
         (st.success if inside else st.warning)(
             text, icon=":material/check:" if inside else ":material/help:"
@@ -577,7 +476,7 @@ def outcome(row: Row, stored_row: RowResult, value: float, seed: int) -> None:
         return
     where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
     text = (
-        f"{label_of(row.setting)}, seed {seed}: **{value:.4f}**. The stored "
+        f"{name}, seed {seed}: **{value:.4f}**. The stored "
         f"{len(stored_row.values)} trials say {where}: it is {'inside' if inside else 'outside'}"
         + ("." if inside else ", which chance alone does five times in 100.")
     )

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
-from pages.parts.ui.figures import Drawn, figure
-from pages.parts.ui.looks import BASELINE, IDENTITY, band, curve
+from pages.parts.ui.figures import Drawn
+from pages.parts.ui.looks import BASELINE, IDENTITY, Identity
+from pages.parts.ui.series import Line, series_chart
 
 AXIS = {
     "total_epsilon": "total ε of the run (log scale)",
@@ -20,6 +19,7 @@ AXIS = {
     "variance": "variance of the noise (rating units squared, log scale)",
     "n_users": "people in the data (log scale)",
 }
+_BEST = Identity("best baseline", BASELINE, "dot", "circle")
 
 
 @dataclass(frozen=True)
@@ -62,49 +62,15 @@ def amount(x: float) -> str:
     return f"{x / 1000:g}k" if x >= 10_000 else f"{x:,.0f}" if x >= 1000 else f"{x:g}"
 
 
-def _few(texts: list[str], most: int) -> list[str]:
-    """Every second of ``texts``, or every third …, so that at most ``most`` are written."""
-    step = -(-len(texts) // most)
-    return [text if k % step == 0 else "" for k, text in enumerate(texts)]
-
-
-def panels(algorithms: Sequence[str], measure: str, across: str) -> go.Figure:
-    """An empty panel for each algorithm: ``measure`` upward, ``across`` to the right."""
-    several = len(algorithms) > 1
-    fig = make_subplots(
-        1,
-        max(len(algorithms), 1),
-        shared_yaxes=True,
-        horizontal_spacing=0.05,
-        subplot_titles=[ALGORITHMS[a].title for a in algorithms],
-    )
-    fig.update_layout(figure("", measure, height=430).layout)
-    fig.update_layout(
-        margin={"t": 40, "r": 20},
-        showlegend=True,
-        legend={"orientation": "h", "y": -0.25, "x": 0},
-        hovermode="closest",
-    )
-    fig.update_xaxes(gridcolor="rgba(128,128,128,0.18)", title={"text": "" if several else across})
-    fig.update_yaxes(gridcolor="rgba(128,128,128,0.18)", zeroline=False, title={"text": ""})
-    fig.update_yaxes(title={"text": measure}, col=1)
-    if several:  # one title for all panels: on a phone they would run into each other
-        fig.add_annotation(
-            text=across, x=0.5, y=0, yshift=-48, xref="paper", yref="paper", showarrow=False
-        )
-    return fig
-
-
 def curves(lines: Lines, measure: str) -> Drawn:
     """Draw mean error with 95 % bands, one panel for each algorithm.
 
     No noise and the best baseline are always beside.
     """
-    algorithms = lines.algorithms
-    fig = panels(algorithms, measure, AXIS[lines.axis])
     xs = sorted({x for line in lines.of.values() for x, _ in line if not math.isnan(x)})
-    rows, shown = [], set()
-    for column, algorithm in enumerate(algorithms, start=1):
+    rows, drawn = [], list[Line]()
+    for algorithm in lines.algorithms:
+        panel = ALGORITHMS[algorithm].title
         for mechanism in ("none", *lines.noisy(algorithm)):
             line = lines.of.get((algorithm, mechanism), [])
             if mechanism == "none" and len(line) == 1 and xs:
@@ -112,45 +78,29 @@ def curves(lines: Lines, measure: str) -> Drawn:
             if not line:
                 continue
             look = IDENTITY[mechanism]
-            x, y = [p for p, _ in line], [p.mean for _, p in line]
-            half = np.nan_to_num([p.half_width for _, p in line])
-            place = {"legendgroup": mechanism, "row": 1, "col": column}
-            band(fig, look.colour, x, y, half, showlegend=False, **place)
-            curve(
-                fig,
-                look,
-                x,
-                y,
-                customdata=half,
-                mode="lines" if mechanism == "none" else "lines+markers",
-                hovertemplate=(
+            half = np.nan_to_num([p.half_width for _, p in line]).tolist()
+            trace = {
+                "customdata": half,
+                "mode": "lines" if mechanism == "none" else "lines+markers",
+                "hovertemplate": (
                     f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>"
                 ),
-                showlegend=mechanism not in shown,
-                **place,
+            }
+            x, y = [x for x, _ in line], [p.mean for _, p in line]
+            drawn.append(
+                Line(look=look, x=x, y=y, halves=half, panel=panel, banded=True, trace=trace)
             )
-            shown.add(mechanism)
             rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
         baseline = _baseline(lines, algorithm, xs)
-        fig.add_scatter(
-            x=[x for x, _ in baseline],
-            y=[y for _, y in baseline],
-            mode="lines",
-            name="best baseline",
-            line={"color": BASELINE, "dash": "dot", "width": 1.5},
-            legendgroup="trivial",
-            showlegend="trivial" not in shown,
-            hovertemplate="best baseline: %{y:.4f}<extra></extra>",
-            row=1,
-            col=column,
-        )
-        shown.add("trivial")
-    fig.update_xaxes(
-        type="log",
-        tickvals=xs,
-        ticktext=_few([amount(x) for x in xs], 6 if len(algorithms) > 1 else 8),
-    )
-    return fig, pd.DataFrame(rows)
+        x, y = [x for x, _ in baseline], [y for _, y in baseline]
+        dotted = {
+            "mode": "lines",
+            "line": _BEST.line(width=1.5),
+            "hovertemplate": "best baseline: %{y:.4f}<extra></extra>",
+        }
+        drawn.append(Line(look=_BEST, x=x, y=y, panel=panel, trace=dotted))
+    ticks = {x: amount(x) for x in xs}
+    return series_chart(drawn, AXIS[lines.axis], measure, ticks, log_x=True), pd.DataFrame(rows)
 
 
 def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:

@@ -10,9 +10,10 @@ import pandas as pd
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.metrics import Comparison
 from dpmc_core.wording import signed
-from pages.parts.tradeoffs.charts import AXIS, Lines, amount, panels
+from pages.parts.tradeoffs.charts import AXIS, Lines, amount
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES
+from pages.parts.ui.series import cell, panels
 
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
 
@@ -67,11 +68,10 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
     algorithms = list(dict.fromkeys(a.algorithm for a in apart))
     pairs = list(dict.fromkeys((a.one, a.other) for a in apart))
     xs = sorted({a.x for a in apart})
-    fig = panels(
-        algorithms, f"difference in {measure}", AXIS[lines.axis].replace(" (log scale)", "")
-    )
-    fig.update_layout(margin={"t": 40, "r": 10, "b": 80})
-    for column, algorithm in enumerate(algorithms, start=1):
+    axis = AXIS[lines.axis].replace(" (log scale)", "")
+    titles = [ALGORITHMS[a].title for a in algorithms]
+    fig = panels(titles, axis, f"difference in {measure}")
+    for number, algorithm in enumerate(algorithms):
         for k, (one, other) in enumerate(pairs):
             some = [a for a in apart if (a.algorithm, a.one, a.other) == (algorithm, one, other)]
             found = [a.difference for a in some]
@@ -96,10 +96,9 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
                 },
                 name=name,
                 legendgroup=name,
-                showlegend=column == 1,
+                showlegend=number == 0,
                 hovertemplate=f"{name}: %{{y:.4f}} ± %{{error_y.array:.4f}}<extra></extra>",
-                row=1,
-                col=column,
+                **cell(number),
             )
     fig.add_hline(y=0, line={"width": 1.5, "color": BASELINE})
     fig.update_xaxes(

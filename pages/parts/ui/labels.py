@@ -3,7 +3,7 @@
 import itertools
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,6 +165,23 @@ def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
         "tickvals": [*ticks, *others.values()],
         "ticktext": [*(f"{x:,g}" for x in ticks), *(name.replace("_", " ") for name in others)],
     }
+
+
+def spaced_ticks(ticks: Mapping[float, str], *, log: bool = False, most: int = 6) -> list[str]:
+    """What stands at the ticks: nothing where the former text is too near on a phone, which has
+    room for ``most`` and one.
+
+    >>> spaced_ticks({x: str(x) for x in (0.5, 1, 2, 5, 10, 20, 50)}, log=True)
+    ['0.5', '', '2', '5', '', '20', '50']
+    """
+    places = [math.log10(tick) if log else tick for tick in ticks]
+    room = (max(places) - min(places)) / most if places else 0.0
+    texts, last = list[str](), -math.inf
+    for text, place in zip(ticks.values(), places, strict=True):
+        fits = place - last >= room
+        texts.append(text if fits else "")
+        last = place if fits else last
+    return texts
 
 
 def beside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:

@@ -1,0 +1,151 @@
+"""Rows of a table or figure on the paper's own axes, with what is printed beside ours."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import plotly.graph_objects as go
+
+from dpmc_core.experiments.papers.compute import Judged
+from dpmc_core.experiments.papers.entries import Axes
+from dpmc_core.experiments.papers.names import part, phrases, row_names, value_name
+from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.wording import measured, printed_in, three
+from pages.parts.ui.figure_cache import of_values
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity
+from pages.parts.ui.series import Line, series_chart
+
+_DASHES = ("dot", "longdash", "dashdot")  # of levels that belong to no line
+_PRINTED = Identity("printed", "#666666", "dot", "circle-open")
+_SPREAD = 0.5  # of the room between two words on an axis, for the lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Number:
+    """One number, ours or printed, of the row with this ``setting``; ``text`` says it."""
+
+    setting: Mapping[str, str]
+    value: float
+    half: float = 0.0
+    text: str
+    printed: bool = False
+
+    def x(self, axes: Axes) -> str:
+        """Where it stands on the axis, "" for a level."""
+        value = next((self.setting[name] for name in axes.x if name in self.setting), "none")
+        return "" if value == "none" else value
+
+    def line(self, axes: Axes) -> str:
+        """The name of its line."""
+        return phrases(self.setting, axes.line)
+
+
+@of_values
+def drawing(axes: Axes, paper: str, rows: Sequence[Judged]) -> go.Figure:
+    """Ours with 95 % intervals; what is printed hollow and dotted, in the same colour."""
+    rows = [one for one in rows if any(name in one.row.setting for name in axes.line)]
+    numbers = [*_numbers(rows), *_beside(axes, paper)]
+    values = list(dict.fromkeys(n.x(axes) for n in numbers if n.x(axes)))
+    counted = all(value.replace(".", "", 1).isdigit() for value in values)
+    places = {v: float(v) if counted else float(k) for k, v in enumerate(values)}
+    looks = _looks(axes, numbers)
+    # where words are on the axis, lines are dots beside each other
+    shifts = {
+        name: 0.0 if counted else _SPREAD * ((k + 0.5) / len(looks) - 0.5)
+        for k, name in enumerate(looks)
+    }
+    groups: dict[tuple[str, str, bool, bool], list[_Number]] = {}
+    for n in numbers:
+        key = phrases(n.setting, axes.panel), n.line(axes), n.printed, not n.x(axes)
+        groups.setdefault(key, []).append(n)
+    ends = (min(places.values(), default=0.0), max(places.values(), default=1.0))
+    lines = []
+    for (panel, name, _, level), some in groups.items():
+        if level:
+            lines.append(_line([some[0]] * 2, looks[name], panel, ends, "lines"))
+        else:
+            x = [places[n.x(axes)] + shifts[name] for n in some]
+            mode = "lines+markers" if counted else "markers"
+            lines.append(_line(some, looks[name], panel, x, mode))
+    if any(one.row.printed for one in rows):
+        lines.append(Line(look=_PRINTED, x=[ends[0]], y=[math.nan], panel=lines[0].panel))
+    ticks = {places[v]: value_name(axes.x[0], v) for v in sorted(values, key=places.__getitem__)}
+    y_title = axes.y or rows[0].row.metric
+    x_title = part(axes.x[0]).title if counted else ""  # words say what they are
+    fig = series_chart(lines, x_title, y_title, ticks, log_y=axes.log_y, own_y=axes.own_y)
+    if not counted:
+        fig.update_xaxes(range=[-0.5, len(values) - 0.5])
+    return fig
+
+
+def _line(
+    some: Sequence[_Number], look: Identity, panel: str, x: Sequence[float], mode: str
+) -> Line:
+    """``some`` numbers, all ours or all printed, at ``x``."""
+    printed, level = some[0].printed, mode == "lines"
+    if level and "none" in some[0].setting.values():
+        look = replace(look, title=f"{look.title}, no noise")
+    if printed:
+        look = replace(look, dash="dot", marker=f"{look.marker}-open")
+    trace = {
+        "mode": mode,
+        "line": look.line(**({"width": 1.2} if level or printed else {})),
+        "text": [n.text for n in some],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    halves = [] if level or printed else [n.half for n in some]
+    return Line(look=look, x=x, y=[n.value for n in some], halves=halves, panel=panel, trace=trace)
+
+
+def _numbers(rows: Sequence[Judged]) -> list[_Number]:
+    """Ours, then what is printed."""
+    names = row_names([one.row for one in rows])
+    ours, printed = list[_Number](), list[_Number]()
+    for one in rows:
+        setting, name = one.row.setting, names[one.row.id]
+        if one.result.values:
+            mean, half = one.result.mean, t_half_width(one.result.values)
+            text = f"{name}: {measured(mean, half) if half > 0 else three(mean)}"
+            ours.append(_Number(setting=setting, value=mean, half=half, text=text))
+        if (p := one.row.printed) is not None:
+            text = f"{name}: printed {p.text}"
+            printed.append(_Number(setting=setting, value=p.value, text=text, printed=True))
+    return ours + printed
+
+
+def _beside(axes: Axes, paper: str) -> list[_Number]:
+    """The numbers of another printed table that belong on the same axes."""
+    wanted = dict(axes.beside)
+    table, metric = wanted.pop("table", ""), wanted.pop("metric", "")
+    return [
+        _Number(
+            setting=p.setting,
+            value=p.value,
+            text=f"{phrases(p.setting, [*p.setting])}: printed {p.text}",
+            printed=True,
+        )
+        for p in printed_in(paper, table)
+        if p.metric == metric and wanted.items() <= p.setting.items()
+    ]
+
+
+def _looks(axes: Axes, numbers: Sequence[_Number]) -> dict[str, Identity]:
+    """The look of each line by its name: a mechanism's own, else the next; of other data that of
+    the line whose first part is the same; grey for levels.
+    """
+    looks: dict[str, Identity] = {}
+    own = {n.line(axes) for n in numbers if not n.printed}
+    sloped = list(dict.fromkeys(n.line(axes) for n in numbers if n.x(axes)))
+    for n in numbers:
+        name, first = n.line(axes), phrases(n.setting, axes.line[:1])
+        if name in looks:
+            continue
+        if (mechanism := n.setting.get(axes.line[0], "")) in IDENTITY:
+            looks[name] = replace(IDENTITY[mechanism], title=name)
+        elif name not in own and first in looks:
+            looks[name] = replace(looks[first], title=f"{name}, printed")
+        elif name in sloped:
+            looks[name] = Identity(name, *LINES[sloped.index(name) % len(LINES)])
+        else:
+            looks[name] = Identity(name, BASELINE, _DASHES[len(looks) % len(_DASHES)], "circle")
+    return looks
