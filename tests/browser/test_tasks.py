@@ -49,6 +49,15 @@ def choose(box: str, option: str) -> Act:
     return act
 
 
+def enter(box: str, text: str) -> Act:
+    def act(page: Page) -> None:
+        page.get_by_label(box, exact=True).first.fill(text)
+        page.get_by_label(box, exact=True).first.press("Enter")
+        ready(page)
+
+    return act
+
+
 def slid(key: str, times: int = 1) -> Act:
     """Move the first slider of the bar, by the keyboard."""
 
@@ -134,7 +143,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
     ),
     "compare five algorithms": (
-        [menu("Completion"), radio("5"), press("Run")],
+        [menu("Completion"), enter("Configurations", "5"), press("Run")],
         lambda page: expect(
             page.locator(".st-key-results .st-key-chart-rmse").get_by_text("E · IRLS")
         ).to_be_visible(timeout=60_000),
