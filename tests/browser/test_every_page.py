@@ -48,6 +48,7 @@ MOST_WORDS, MOST_IN_VERDICT = 70, 21  # "Example:" stands before some
 FIGURE = '[data-testid="stMain"] .stPlotlyChart, [data-testid="stMain"] [data-testid="stDataFrame"]'
 VERDICT, BAR = ".st-key-verdict", ".st-key-presenter-bar"
 Scheme = Literal["light", "dark"]
+BETWEEN = ((820, 1180), (1024, 768), (844, 390))  # a tablet, a projector, a phone that was turned
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LOOKS: tuple[tuple[Scheme, int, int], ...] = (
     ("light", 1920, 1080),
@@ -138,6 +139,9 @@ def test_a_page_as_it_is_met(visit: Page, app_url: str, path: str, size: str) ->
             assert grave(page) == []
     if size == "phone" or path not in PAGES:
         return
+    for between in BETWEEN:
+        look(page, "light", *between)
+        assert problems(page) == [], between
     look(page, "light", of[0] // 2, of[1] // 2)  # a zoom of 200 % halves the room in pixels
     assert page.evaluate(TOO_WIDE) <= 0
     look(page, "light", *of)

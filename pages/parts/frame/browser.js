@@ -22,14 +22,20 @@ if (!window.dpmcLab) {
     document.cookie = "dpmc-visit=; path=/; samesite=strict; max-age=0";
   }).observe(document.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
 
-  // a narrow window has no room for menu and page: the menu goes once a page is chosen
+  // a narrow window has no room for menu and page: the menu is closed at first, and goes once a page
+  // is chosen
+  const closeMenu = () => {
+    const menu = document.querySelector('[data-testid="stSidebar"]');
+    if (innerWidth > 900 || !(menu?.getBoundingClientRect().right > 0)) return;
+    menu.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+  };
+  new MutationObserver((_, watch) => {
+    if (!document.querySelector('[data-testid="stSidebarCollapseButton"] button')) return;
+    watch.disconnect();
+    closeMenu();
+  }).observe(document.body, { subtree: true, childList: true });
   addEventListener("click", (event) => {
-    if (innerWidth > 640 || !event.target.closest('[data-testid="stSidebarNavLink"]')) return;
-    setTimeout(() => {
-      if (document.querySelector('[data-testid="stSidebar"]').getBoundingClientRect().right > 0) {
-        document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
-      }
-    }, 400);
+    if (event.target.closest('[data-testid="stSidebarNavLink"]')) setTimeout(closeMenu, 400);
   });
 
   // presenting begins at the top of the page
