@@ -12,7 +12,7 @@ import streamlit as st
 from dpmc_core.wording import three
 from pages.parts.ui import on_screen
 from pages.parts.ui.labels import LABEL_SIZE, Label, beside, fit_lower, label_ends, wrapped
-from pages.parts.ui.looks import BASELINE, intervals
+from pages.parts.ui.looks import BAND_ALPHA, BASELINE, intervals
 from pages.parts.ui.on_screen import download
 
 # what is too dark on the dark theme's ground, and what is drawn there instead
@@ -23,6 +23,7 @@ _ON_DARK = {
     "#AA4499": "#D57CC8",
     "#7A7A1F": "#B5B54A",
     "#2A8577": "#55BBAA",
+    f",{BAND_ALPHA})": ",0.36)",
 }
 MARGIN = {"l": 10, "r": 90, "t": 16, "b": 10}  # pixels; names of lines stand right
 _GRID = "rgba(128,128,128,0.18)"

@@ -103,6 +103,9 @@ def curve(fig: go.Figure, look: Identity, x: object, y: object, **trace: object)
     fig.add_scatter(x=x, y=y, **{**drawn, "marker": look.mark(), **trace})
 
 
+BAND_ALPHA = "0.14"  # of bands on a light ground
+
+
 def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: object) -> None:
     """Fill what lies within ``halves`` of the line through ``x`` and ``y``."""
     x, y, halves = np.asarray(x), np.asarray(y), np.asarray(halves)
@@ -112,7 +115,7 @@ def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: obje
         y=np.concatenate([y + halves, (y - halves)[::-1]]),
         mode="lines",  # left out, short runs get a dot at each end of each interval
         fill="toself",
-        fillcolor=f"rgba({r},{g},{b},0.14)",
+        fillcolor=f"rgba({r},{g},{b},{BAND_ALPHA})",
         line={"width": 0},
         hoverinfo="skip",
         name="95 % band",
