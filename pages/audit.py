@@ -1,10 +1,8 @@
-"""Audit: attack a release with and without Alice, and play against it."""
-
-from functools import partial
+"""Audit: attack a release with and without Alice."""
 
 import streamlit as st
 
-from pages.parts.audit import attacked, game, own_outputs
+from pages.parts.audit import attacked, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, form
@@ -21,11 +19,16 @@ with controls.place():
     if built.problem:
         controls.show_error(built.problem)
 attack(built, asked.fields, row)
-if asked.fields["target"] == "number":
-    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
-    tab("Play", "game", partial(game.play, spec))
+    st.page_link(
+        "game.py",
+        label="Play against it yourself",
+        icon=":material/casino:",
+        query_params={k: v for k, v in st.query_params.items() if k.startswith("x_")},
+    )
+if asked.fields["target"] == "number":
+    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 tab("Why it proves a bound", "introduction", attacked.introduction)
 tab("Your own mechanism", "own", own_outputs.audit_yours)
 

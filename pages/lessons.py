@@ -1,4 +1,4 @@
-"""Lessons: three guided paths over the live pages, their summaries, and a page for lecturers."""
+"""Lessons: guided paths over the live pages, their summaries, and a page for lecturers."""
 
 import streamlit as st
 
@@ -19,9 +19,14 @@ if done is not None and view == "learn":
 elif view == "teach":
     overview.agenda()
 else:
-    verdict("Three lessons of 10 to 15 minutes: each step opens a page and asks one question.")
+    minutes = [lesson.minutes for lesson in lessons().values()]
+    verdict(
+        f"{len(minutes)} lessons of {min(minutes)} to {max(minutes)} minutes: each step opens a "
+        "page and asks one question."
+    )
     overview.cards()
-overview.curve()
+if view != "teach":
+    overview.curve()
 tab("Notebooks", "notebooks", overview.offer)
 tab("Glossary", "glossary", glossary.all_words)
 controls.link_problems()

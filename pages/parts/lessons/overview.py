@@ -27,26 +27,35 @@ _BEFORE = """\
 
 
 def agenda() -> None:
-    """Draw every lesson's steps with links, questions and expected answers."""
-    minutes = sum(lesson.minutes for lesson in lessons().values())
-    verdict(f"{len(lessons())} lessons, {minutes} minutes in all, with expected answers.")
-    st.markdown(f"**Before the class**\n\n{_BEFORE}")
-    for lesson in lessons().values():
-        tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_lesson, lesson))
+    """Draw the timetable of the longest lesson, and give the others tabs."""
+    first, *others = sorted(lessons().values(), key=lambda lesson: -lesson.minutes)
+    verdict(
+        f"A class in {first.minutes} minutes, and {len(others)} shorter lessons, with expected "
+        "answers."
+    )
+    _timetable(first)
+    for lesson in others:
+        tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_timetable, lesson))
+    tab("Before the class", "before", lambda: st.markdown(_BEFORE))
 
 
-def _lesson(lesson: Lesson) -> None:
+def _timetable(lesson: Lesson) -> None:
     base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
-    each = lesson.minutes / len(lesson.steps)
+    ends = np.cumsum([step.minutes for step in lesson.steps])
+    rows = [
+        {
+            "Min": f"{end - step.minutes}–{end}",
+            "Show": step.text,
+            "Ask": f"**{step.question}**",
+            "Expected": f"**{step.options[step.right].strip()}** {step.feedback[step.right]}",
+            "Link": f"[Open]({link(lesson, k, base)})",
+            "If the network fails": step.offline,
+        }
+        for k, (step, end) in enumerate(zip(lesson.steps, ends, strict=True), start=1)
+    ]
     st.markdown(f"{lesson.minutes} minutes, for {lesson.audience}")
-    for k, step in enumerate(lesson.steps, start=1):
-        st.markdown(
-            f"**{k}. {step.question}** ({round((k - 1) * each)} to {round(k * each)} min, "
-            f"[open the step]({link(lesson, k, base)}))\n\n"
-            f"- Expected: {step.options[step.right].strip()}\n"
-            f"- Why: {step.feedback[step.right].strip()}"
-        )
-    st.markdown(f"**When the network fails.** {lesson.offline}")
+    with st.container(key=f"timetable-{lesson.name}"):
+        st.table(pd.DataFrame(rows), hide_index=True)
 
 
 _FOLDER = Path(__file__).parents[3] / "notebooks"
