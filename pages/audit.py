@@ -5,7 +5,7 @@ import streamlit as st
 from pages.parts.audit import attacked, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
-from pages.parts.audit.controls import LINK_TITLES, form
+from pages.parts.audit.controls import LINK_TITLES, form, link_to
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
@@ -21,12 +21,7 @@ with controls.place():
 attack(built, asked.fields, row)
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
-    st.page_link(
-        "game.py",
-        label="Play against it yourself",
-        icon=":material/casino:",
-        query_params={k: v for k, v in st.query_params.items() if k.startswith("x_")},
-    )
+    link_to("game.py", "Play against it yourself", ":material/casino:")
 if asked.fields["target"] == "number":
     tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 tab("Why it proves a bound", "introduction", attacked.introduction)

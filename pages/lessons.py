@@ -19,14 +19,9 @@ if done is not None and view == "learn":
 elif view == "teach":
     overview.agenda()
 else:
-    minutes = [lesson.minutes for lesson in lessons().values()]
-    verdict(
-        f"{len(minutes)} lessons of {min(minutes)} to {max(minutes)} minutes: each step opens a "
-        "page and asks one question."
-    )
+    verdict("Three lessons of 10 to 15 minutes: each step opens a page and asks one question.")
     overview.cards()
-if view != "teach":
-    overview.curve()
+overview.curve()
 tab("Notebooks", "notebooks", overview.offer)
 tab("Glossary", "glossary", glossary.all_words)
 controls.link_problems()

@@ -478,7 +478,7 @@ def test_a_step_on_the_same_page_runs_with_its_own_settings() -> None:
 
 def test_a_timetable_has_the_minutes_and_the_link_of_each_step() -> None:
     app = open_page("lessons", l_view="teach")
-    assert verdict_of(app).startswith("A class in 45 minutes, and 3 shorter lessons")
+    assert verdict_of(app).startswith("A class in 45 minutes, and three lessons")
     table = app.table[0].value
     assert list(table["Min"])[:2] + list(table["Min"])[-1:] == ["0–8", "8–13", "41–45"]
     assert "/game?x_target=number&x_noise=laplace&x_epsilon=1&lesson=class&step=1" in str(

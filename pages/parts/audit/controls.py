@@ -114,6 +114,12 @@ def form(row: DeltaGenerator, *, game: bool = False) -> Asked:
     return Asked(fields)
 
 
+def link_to(page: str, label: str, icon: str) -> None:
+    """Link to ``page`` with the same settings."""
+    settings = {key: text for key, text in st.query_params.items() if key.startswith("x_")}
+    st.page_link(page, label=label, icon=icon, query_params=settings)
+
+
 def _is_about_users(target: str) -> bool:
     """Say whether the target claims to protect whole users."""
     return target in ALGORITHMS and ALGORITHMS[target].unit == "user"

@@ -22,6 +22,7 @@ from dpmc_core.experiments.tasks.audit_targets import (
 from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts as audit_charts
+from pages.parts.audit.controls import link_to
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import draw, show
 
@@ -189,12 +190,7 @@ def score(rounds: Rounds) -> None:
         f"The bound: {_allowed(rounds)} right guesses on average, (e^ε + δ)/(1 + e^ε), whatever "
         f"the attacker knows of the other people.{best}"
     )
-    st.page_link(
-        "audit.py",
-        label="See what a trained attacker proves",
-        icon=":material/search_insights:",
-        query_params={k: v for k, v in st.query_params.items() if k.startswith("x_")},
-    )
+    link_to("audit.py", "See what a trained attacker proves", ":material/search_insights:")
 
 
 _LINES = """\

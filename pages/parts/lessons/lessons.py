@@ -16,6 +16,7 @@ from pages.parts.ui.run_panel import Look
 
 # the first answer to each question, which is scored, and the last; whether the box is folded
 _ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
+CLASS = "class"  # the lesson for a whole class
 
 
 @dataclass(frozen=True, kw_only=True)

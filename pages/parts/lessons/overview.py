@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import tab, verdict
-from pages.parts.lessons.lessons import Lesson, again, begin, lessons, link, score
+from pages.parts.lessons.lessons import CLASS, Lesson, again, begin, lessons, link, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.on_screen import download
@@ -27,16 +27,18 @@ _BEFORE = """\
 
 
 def agenda() -> None:
-    """Draw the timetable of the longest lesson, and give the others tabs."""
-    first, *others = sorted(lessons().values(), key=lambda lesson: -lesson.minutes)
-    verdict(
-        f"A class in {first.minutes} minutes, and {len(others)} shorter lessons, with expected "
-        "answers."
-    )
-    _timetable(first)
-    for lesson in others:
+    """Draw the timetable of a class, and give the lessons tabs."""
+    whole = lessons()[CLASS]
+    verdict(f"A class in {whole.minutes} minutes, and three lessons, with expected answers.")
+    _timetable(whole)
+    for lesson in _alone():
         tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_timetable, lesson))
     tab("Before the class", "before", lambda: st.markdown(_BEFORE))
+
+
+def _alone() -> list[Lesson]:
+    """The lessons that somebody takes alone."""
+    return [lesson for name, lesson in lessons().items() if name != CLASS]
 
 
 def _timetable(lesson: Lesson) -> None:
@@ -99,7 +101,7 @@ for epsilon in (0.01, 0.1, 0.5, 1, 2, 5, 10):
 
 def cards() -> None:
     """Draw each lesson with a button that begins it."""
-    for column, lesson in zip(st.columns(len(lessons())), lessons().values(), strict=True):
+    for column, lesson in zip(st.columns(len(_alone())), _alone(), strict=True):
         with column.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(
                 f"**{lesson.title}**  \n{lesson.minutes} minutes",
