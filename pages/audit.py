@@ -1,13 +1,11 @@
-"""Audit: attack a release with and without Alice, and play against it."""
-
-from functools import partial
+"""Audit: attack a release with and without Alice."""
 
 import streamlit as st
 
-from pages.parts.audit import attacked, game, own_outputs
+from pages.parts.audit import attacked, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
-from pages.parts.audit.controls import LINK_TITLES, form
+from pages.parts.audit.controls import LINK_TITLES, form, link_to
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
@@ -21,11 +19,11 @@ with controls.place():
     if built.problem:
         controls.show_error(built.problem)
 attack(built, asked.fields, row)
-if asked.fields["target"] == "number":
-    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
-    tab("Play", "game", partial(game.play, spec))
+    link_to("game.py", "Play against it yourself", ":material/casino:")
+if asked.fields["target"] == "number":
+    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
 tab("Why it proves a bound", "introduction", attacked.introduction)
 tab("Your own mechanism", "own", own_outputs.audit_yours)
 

@@ -1,4 +1,4 @@
-"""Lessons: three guided paths over the live pages, their summaries, and a page for lecturers."""
+"""Lessons: guided paths over the live pages, their summaries, and a page for lecturers."""
 
 import streamlit as st
 

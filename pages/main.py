@@ -43,6 +43,7 @@ page = st.navigation(
         for name, known in PAGES.items()
     ],
     position="hidden" if embedded or presenting else "sidebar",
+    expanded=True,
 )
 st.set_page_config(page_title=f"{page.title} · DPMC Lab")
 if not embedded:
@@ -68,7 +69,7 @@ except ParameterError as error:
     st.error(f"The lab is not set up right: {error}", icon=":material/settings:")
     st.stop()
 presenter.begin_page()
-on_screen.look_at("")
+on_screen.hold_verdict(False)
 lesson = lessons.asked()
 if lesson is None:
     page.run()

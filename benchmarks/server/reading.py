@@ -11,7 +11,7 @@ from playwright.sync_api import Page, sync_playwright
 
 PATHS = (
     *("/", "/mechanisms", "/budget", "/completion", "/factorization", "/tradeoffs", "/audit"),
-    *("/papers", "/runs", "/datasets", "/lessons"),
+    *("/game", "/papers", "/runs", "/datasets", "/lessons"),
 )
 # paragraphs and list items that a visitor reads, outside figures, controls and folds
 _TEXTS = """() => [...document.querySelectorAll(

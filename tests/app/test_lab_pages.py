@@ -464,14 +464,16 @@ def test_a_store_that_was_deleted_is_made_anew(own_store: Path) -> None:
 
 
 def test_lessons_are_whole() -> None:
-    assert len(lessons.lessons()) == 3
+    assert len(lessons.lessons()) == 4
+    assert lessons.lessons()["class"].minutes == 45
+    assert all(step.offline for step in lessons.lessons()["class"].steps)
     for lesson in lessons.lessons().values():
         assert 4 <= len(lesson.steps) <= 8
         for step in lesson.steps:
             assert (Path("pages") / f"{step.page}.py").exists()
 
 
-@pytest.mark.parametrize("name", ["epsilon", "noise", "cost"])
+@pytest.mark.parametrize("name", ["epsilon", "noise", "cost", "class"])
 def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
     for k, step in enumerate(lessons.lessons()[name].steps, start=1):
         app = open_page(
@@ -485,6 +487,9 @@ def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
         )
         assert not app.error, (name, k)
         assert "From the address" not in texts(app), (name, k)
+        here = {key: v for key, v in step.settings.items() if key != "run"}
+        assert {key: app.session_state[key] for key in here} == here, (name, k)
+        assert jobs.current() is not None or "run" not in step.settings, (name, k)
         (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
         question.set_value(step.options[step.right]).run()
         assert step.feedback[step.right] in texts(app)
@@ -500,8 +505,32 @@ def test_a_lesson_is_begun_and_left() -> None:
     assert "lesson" not in app.query_params
     for bad in ("0", "99", "x", "²", "9" * 5000):
         assert not open_page("home", lesson="epsilon", step=bad).exception
-    assert "There is no lesson called 'nope': it must be one of epsilon, noise, cost" in texts(
-        open_page("home", lesson="nope")
+    assert (
+        "There is no lesson called 'nope': it must be one of epsilon, noise, cost, class"
+        in texts(open_page("home", lesson="nope"))
+    )
+
+
+def test_a_step_on_the_same_page_runs_with_its_own_settings() -> None:
+    first = lessons.lessons()["class"].steps[4]
+    settings = {
+        key: f"{v:g}" if isinstance(v, float) else str(v) for key, v in first.settings.items()
+    }
+    app = open_page(first.page, **settings, lesson="class", step="5")
+    app.button(key="lesson-next").click().run()
+    job = jobs.current()
+    assert job is not None
+    assert [spec.flat()["algorithm"] for spec in job.specs] == ["als", "irls"]
+    wait(app)
+
+
+def test_a_timetable_has_the_minutes_and_the_link_of_each_step() -> None:
+    app = open_page("lessons", l_view="teach")
+    assert verdict_of(app).startswith("A class in 45 minutes, and three lessons")
+    table = app.table[0].value
+    assert list(table["Min"])[:2] + list(table["Min"])[-1:] == ["0–8", "8–13", "41–45"]
+    assert "/game?x_target=number&x_noise=laplace&x_epsilon=1&lesson=class&step=1" in str(
+        table["Link"].iloc[0]
     )
 
 

@@ -19,11 +19,13 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import account, state
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
+from dpmc_core.privacy.distinguish.events import clopper_pearson
 from pages.parts.audit import charts as audit_charts
 from pages.parts.audit.game import Rounds
 from pages.parts.budget import charts as budget_charts
 from pages.parts.budget import ledger_files, stories
 from pages.parts.server import jobs
+from pages.parts.ui.figures import whole
 
 from ..privacy.helpers import ledger, release
 from .test_pages import (
@@ -313,14 +315,12 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
 @pytest.mark.long
 def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     app = open_page("audit", x_target="als", x_algorithm_runs="500", x_iterations="1")
-    assert (
-        len(app.get("plotly_chart")) == 2
-    )  # the tables and the game's matrix: an algorithm waits for the button
+    assert len(app.get("plotly_chart")) == 1  # the tables: an algorithm waits for the button
     assert verdict_of(app).startswith("Not attacked yet: *Attack* runs it on both datasets")
     attack(app)
     assert "is **wrong**" in app.error[0].value
     assert re.search(r"The nominal ε = .* is wrong", texts_of(app))
-    assert len(app.get("plotly_chart")) == 3
+    assert len(app.get("plotly_chart")) == 2
     assert "replace-one" in texts_of(app)
     app.selectbox(key="x_neighbours").set_value("user").run()
     attack(app)
@@ -372,19 +372,22 @@ def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
 def test_every_case_can_be_attacked_and_played(case: str) -> None:
     app = open_page("audit", x_case=case, x_runs="1,000", x_grid_runs="1,000", x_noise="huber")
     attack(app)
+    assert not app.exception
+    app = open_page("game", x_case=case, x_noise="huber")
     app.button(key="guess-in").click().run()
     assert not app.exception
-    assert any(re.match(r"Last round.*: \*\*(right|wrong), ", m.value) for m in app.markdown)
+    assert re.search(r"Last round.*: \*\*(right|wrong), ", texts_of(app))
 
 
 @pytest.mark.parametrize("target", ["als", "irls", "irls-2"])
 @pytest.mark.parametrize("view", ["matrix", "others", "items"])
 def test_every_view_can_be_played(target: str, view: str) -> None:
-    app = open_page("audit", x_target=target, x_view=view)
+    app = open_page("game", x_target=target, x_view=view)
     app.button(key="guess-out").click().run()
     app.button(key="guess-in").click().run()
     assert not app.exception
-    assert "of 2** rounds" in texts_of(app)
+    assert "of 2 rounds" in verdict_of(app)
+    assert "nominal ε = 1 of one release would allow at most 73.1 %" in verdict_of(app)
 
 
 def test_gaussian_noise_and_low_bits_do_not_go_together() -> None:
@@ -426,22 +429,57 @@ def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
     for _ in range(n):
         rounds.guess(bool(rounds.output[0][0] > 41.5))
     best = Laplace(scale=1.0).best_guess(1.0)
+    assert (rounds.best, rounds.bound) == (best, pytest.approx(1 / (1 + math.exp(-1))))
     # real coins and noise: five standard deviations, one false alarm in two million
-    assert abs(rounds.right / n - best) < 5 * math.sqrt(best * (1 - best) / n)
-    assert rounds.played == n
+    assert abs(np.mean(rounds.hits) - best) < 5 * math.sqrt(best * (1 - best) / n)
+    assert rounds.score.endswith(f" of {n}")
     # the number that was judged, not the one on screen by now
     assert re.match(r"Last round \(\d+\.\d{3}\): \*\*(right|wrong), she was ", rounds.last)
 
 
-def test_a_new_spec_starts_a_new_game() -> None:
-    app = open_page("audit")
+def test_a_new_spec_starts_a_new_game_and_a_visit_keeps_it() -> None:
+    app = open_page("game")
+    assert verdict_of(app).endswith("on average ε = 1 allows at most 73.1 % right guesses.")
+    assert texts_of(app).count("○") == 10
     app.button(key="guess-in").click().run()
-    assert "of 1** rounds" in texts_of(app)
+    assert "of 1 rounds" in verdict_of(app)
+    assert jobs._box().belongings["audit-game"] is app.session_state["audit-game"]
     app.number_input(key="x_epsilon").set_value(2.0).run()
-    assert "of 1** rounds" not in texts_of(app)
+    assert "of 1 rounds" not in verdict_of(app)
+    assert "ε = 2 allows at most 88.1 %" in verdict_of(app)
     app.button(key="guess-in").click().run()
     app.button(key="guess-again").click().run()
-    assert "of 1** rounds" not in texts_of(app)
+    assert "of 1 rounds" not in verdict_of(app)
+
+
+def test_the_score_is_held_against_the_bound_after_each_round() -> None:
+    app = open_page("game")
+    app.session_state["audit-game"].hits = [True] * 12 + [False]
+    app.run()
+    assert "(92 %); on average ε = 1 allows" in verdict_of(app)
+    assert texts_of(app).count("●") == 9
+    assert "I was right in 12 of 13 rounds" in app.code[0].value
+    app.session_state["audit-game"].hits = [True] * 13
+    app.run()
+    assert verdict_of(app).endswith("great luck, or a claim that is false here.")
+    hits = [True, False, True, True]
+    figure, numbers = audit_charts.score(hits, 0.731, None)
+    assert list(numbers["right (%)"]) == pytest.approx([100, 50, 200 / 3, 75])
+    for k in range(1, 5):
+        low, high = clopper_pearson(sum(hits[:k]), k, 0.025)
+        assert numbers.iloc[k - 1, 2:].tolist() == pytest.approx([100 * low, 100 * high])
+    names = [one["text"] for one in whole(figure)["layout"]["annotations"]]
+    assert names == ["ε allows 73.1", "chance 50.0"]
+
+
+def test_a_link_of_the_audit_opens_the_game_with_its_settings() -> None:
+    app = open_page("audit", x_epsilon="2", x_case="half-noise", tab="attacked")
+    (link,) = [one.proto for one in app.get("page_link") if one.proto.page == "game"]
+    assert link.query_string == "x_epsilon=2&x_case=broken%3A+half+the+noise"
+    app = open_page("game", x_epsilon="2", x_case="half-noise")
+    assert app.session_state["audit-game"].spec == AuditSpec(
+        epsilon=2.0, case="half-noise", runs=100
+    )
 
 
 def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:

@@ -319,17 +319,13 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
 
 
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/audit")
+    page.goto(f"{app_url}/game")
     ready(page)
-    page.locator(".st-key-tab").get_by_role("radio", checked=True).focus()
-    while page.evaluate("document.activeElement.textContent") != "Play":
-        page.keyboard.press("ArrowRight")
-    page.keyboard.press("Space")
-    for k in range(1, 4):
-        button = page.get_by_role("button", name="She is in")
-        button.focus()
-        page.keyboard.press("Enter")
-        expect(page.get_by_text(re.compile(f"of {k} rounds"))).to_be_visible()
+    for k, key in enumerate("ioi", start=1):
+        page.keyboard.press(key)
+        expect(page.locator(".st-key-verdict")).to_contain_text(f"of {k} rounds")
+    page.reload()
+    expect(page.locator(".st-key-verdict")).to_contain_text("of 3 rounds")
 
 
 def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(

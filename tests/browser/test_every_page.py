@@ -25,6 +25,7 @@ PAGES = (
     "/factorization",
     "/tradeoffs",
     "/audit",
+    "/game",
     "/papers",
     "/runs",
     "/datasets",

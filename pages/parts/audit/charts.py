@@ -14,9 +14,10 @@ from dpmc_core.experiments.tasks.audit import AuditResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
 from dpmc_core.privacy.distinguish.attack import Attack
-from pages.parts.ui.figures import Drawn, figure
+from dpmc_core.privacy.distinguish.events import clopper_pearson
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import name_above
+from pages.parts.ui.looks import band, name_above
 from pages.parts.ui.pictures import picture, tiles
 
 IN, OUT, _GREY = "#0072B2", "#D55E00", "rgba(128,128,128,0.9)"
@@ -250,6 +251,44 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
     return fig
 
 
+def rates(hits: Sequence[bool]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The share of right guesses after each round, and its exact 95 % interval."""
+    right, played = np.cumsum(hits, dtype=np.int64), np.arange(1, len(hits) + 1)
+    return (right / played, *clopper_pearson(right, played, 0.025))
+
+
+def score(hits: Sequence[bool], bound: float, best: float | None) -> Drawn:
+    """The share of right guesses after each round, against the most that a claim allows, the
+    ``best`` that is possible where it is known, and chance.
+    """
+    share, low, high = (100 * part for part in rates(hits))
+    played = np.arange(1, len(hits) + 1)
+    most = max(10, len(hits))
+    fig = figure("round", "right guesses (%)", height=320)
+    band(fig, IN, played, (low + high) / 2, (high - low) / 2)
+    fig.add_scatter(
+        x=played,
+        y=share,
+        mode="lines+markers",
+        line={"color": IN, "width": 2.5},
+        cliponaxis=False,
+        hovertemplate="%{y:.0f} %<extra></extra>",
+    )
+    levels = [("ε allows", 100 * bound, {"color": OUT, "dash": "dash", "width": 2})]
+    if best is not None:
+        levels.append(("best guess", 100 * best, {"color": "#009E73", "dash": "dashdot"}))
+    levels.append(("chance", 50.0, {}))
+    for _, height, line in levels:
+        level(fig, height, **line)
+    fig.update_xaxes(range=[0, most])
+    fig.update_yaxes(range=[0, 101])
+    fig.update_layout(margin={"r": 130})
+    label_ends(fig, [Label(most, y, f"{name} {y:.1f}") for name, y, _ in levels], (0, 101))
+    return fig, pd.DataFrame(
+        {"round": played, "right (%)": share, "95 % from": low, "95 % to": high}
+    )
+
+
 def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
     """What one run published, as people × films or films × films, with names.
 
@@ -273,7 +312,7 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
     else:
         matrix = output.reshape(-1, len(films))
         rows = people_names() if spec.view == "matrix" else people_names()[1:]
-    fig = figure("", "", height=380)
+    fig = figure("", "", height=270)
     fig.add_heatmap(
         z=matrix,
         x=columns,

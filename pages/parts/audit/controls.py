@@ -92,17 +92,31 @@ class Asked:
             return Built(None, str(error))
 
 
-def form(row: DeltaGenerator) -> Asked:
-    """Draw the widgets: in ``row`` what is attacked and its noise, the others in the sidebar."""
+def form(row: DeltaGenerator, *, game: bool = False) -> Asked:
+    """Draw the widgets: in ``row`` what is attacked and its noise, the others in the sidebar.
+
+    A ``game`` is about one output at a time, of synthetic data, and its bar is short.
+    """
+    settings = controls.settings()
     with row:
-        target = controls.choice("Target", "x_target", TARGETS, "number")
-        with controls.place():
-            fields: dict[str, Any] = {"target": target, **_attacked(target)}
+        label = "What is published" if game else "Target"
+        target = controls.choice(label, "x_target", TARGETS, "number")
+        with settings if game else controls.place():
+            fields: dict[str, Any] = {"target": target, **_attacked(target, game)}
         fields |= _privacy(target)
-    with controls.settings():
-        fields["runs"] = _runs(target, fields)
+    with settings:
+        fields["runs"] = 100 if game else _runs(target, fields)
         fields |= _more(target, fields["mechanism"])
+        if not game:
+            fields["confidence"] = declared.box("confidence", "x_confidence")
+            fields["seed"] = declared.box("seed", "x_seed")
     return Asked(fields)
+
+
+def link_to(page: str, label: str, icon: str) -> None:
+    """Link to ``page`` with the same settings."""
+    settings = {key: text for key, text in st.query_params.items() if key.startswith("x_")}
+    st.page_link(page, label=label, icon=icon, query_params=settings)
 
 
 def _is_about_users(target: str) -> bool:
@@ -110,19 +124,19 @@ def _is_about_users(target: str) -> bool:
     return target in ALGORITHMS and ALGORITHMS[target].unit == "user"
 
 
-def _attacked(target: str) -> dict[str, Any]:
+def _attacked(target: str, game: bool) -> dict[str, Any]:
     """Ask what is wrong with a number, or how the datasets differ and what is seen."""
     if target == "number":
         return {"case": _case("The mechanism is", "x_case", _NUMBER_CASES)}
     with controls.place():
-        chosen = _dataset(target)
+        chosen = {} if game else _dataset(target)
     if target in FACTOR_TARGETS:
         whose = "The record" if chosen else "Alice's picture"
         st.caption(
             f"{whose} is in the data, or its place is empty; the attacker sees the learned parts."
         )
         return chosen
-    return chosen | _differing(target, chosen)
+    return chosen | _differing(target, chosen, game)
 
 
 def _dataset(target: str) -> dict[str, Any]:
@@ -147,11 +161,11 @@ def _dataset(target: str) -> dict[str, Any]:
     return {"dataset": dataset, "record": record.strip()}
 
 
-def _differing(target: str, chosen: dict[str, Any]) -> dict[str, Any]:
+def _differing(target: str, chosen: dict[str, Any], game: bool) -> dict[str, Any]:
     """Ask how two datasets of ratings differ, and what the attacker sees."""
     case = "as-claimed"
     with controls.place():
-        if target == "moments" and not chosen:
+        if target == "moments" and not chosen and not game:  # seeds are for machines to search
             case = _case("The noise is", "x_run_case", _RUN_CASES)
     if case != "as-claimed":
         return {"neighbours": "user", "view": "items", "case": case}
@@ -235,6 +249,4 @@ def _more(target: str, mechanism: str) -> dict[str, Any]:
         if target == "irls":
             fields["inner"] = declared.box("irls.inner", "x_inner", 2, label="Inner iterations K")
     fields["delta"] = declared.box("account_delta", "x_delta")
-    fields["confidence"] = declared.box("confidence", "x_confidence")
-    fields["seed"] = declared.box("seed", "x_seed")
     return fields

@@ -1,6 +1,6 @@
-"""The game of the *Audit* page: is Alice in the data?
+"""The game: is Alice in the data?
 
-Rounds in which the visitor guesses from one released output, and their hit rate against the bound.
+Rounds in which the visitor guesses from one released output, and their score against the bound.
 The coin and the noise come from the operating system's randomness, so that nobody can look ahead.
 """
 
@@ -20,24 +20,26 @@ from dpmc_core.experiments.tasks.audit_targets import (
     true_counts,
 )
 from dpmc_core.privacy import guess_bound
-from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts as audit_charts
-from pages.parts.ui.figures import draw
+from pages.parts.audit.controls import link_to
+from pages.parts.ui import on_screen
+from pages.parts.ui.figures import draw, show
+
+_LAST = 10  # rounds that are marked as right or wrong
 
 
 @dataclass
 class Rounds:
     """What one visitor played on one spec.
 
-    The output on screen, where it came from, and the score.
+    The output on screen, where it came from, and which guesses were right.
     """
 
     spec: AuditSpec
     inside: bool = False
     output: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
-    played: int = 0
-    right: int = 0
+    hits: list[bool] = field(default_factory=list)
     last: str = ""
 
     def deal(self) -> None:
@@ -49,75 +51,163 @@ class Rounds:
 
     def guess(self, inside: bool) -> None:
         """Score a guess and deal again."""
-        self.played += 1
         hit = inside == self.inside
-        self.right += hit
+        self.hits.append(hit)
         truth = _answer(self.spec, self.inside)
         a_number = self.spec.target == "number" and self.spec.case not in ("low-bits", "on-grid")
         seen = f" ({float(self.output[0][0]):.3f})" if a_number else ""
         self.last = f"Last round{seen}: **{'right' if hit else 'wrong'}, {truth}.**"
         self.deal()
 
+    @property
+    def delta(self) -> float:
+        """The δ of the claim."""
+        spec = self.spec
+        if spec.target == "number":
+            return spec.noise_options.get("delta", 0.0)
+        return spec.delta if spec.about_the_whole_run else 0.0
 
-def play(spec: AuditSpec) -> None:
-    """One output, two buttons, and the score so far."""
+    @property
+    def bound(self) -> float:
+        """The largest share of right guesses that the claim allows."""
+        return guess_bound(self.spec.epsilon, self.delta)
+
+    @property
+    def best(self) -> float | None:
+        """The largest share that anybody reaches with the noise as claimed, where it is known."""
+        if self.spec.target != "number":
+            return None
+        return claimed_release(self.spec).mechanism.best_guess(1.0)
+
+    @property
+    def score(self) -> str:
+        """Right guesses of all."""
+        return f"{sum(self.hits)} of {len(self.hits)}"
+
+
+def rounds_of(spec: AuditSpec) -> Rounds:
+    """The rounds played on ``spec``, with an output to judge."""
     rounds: Rounds | None = st.session_state.get("audit-game")
-    played_on = spec.replace(runs=100, seed=0, confidence=0.999)  # what the rounds do not depend on
-    if rounds is None or rounds.spec != played_on:
-        rounds = Rounds(played_on)
+    if rounds is None or rounds.spec != spec:
+        rounds = Rounds(spec)
         rounds.deal()
         st.session_state["audit-game"] = rounds
+    return rounds
+
+
+def verdict(rounds: Rounds) -> str:
+    """The score so far against the bound."""
+    allowed = _allowed(rounds)
+    if not rounds.hits:
+        return f"Guess, round by round: on average {allowed} right guesses."
+    share, low, _ = audit_charts.rates(rounds.hits)
+    played = f"You were right in {rounds.score} rounds ({100 * share[-1]:.0f} %)"
+    if low[-1] > rounds.bound:
+        return f"{played}, and {allowed} on average: great luck, or a claim that is false here."
+    return f"{played}; on average {allowed}."
+
+
+def _allowed(rounds: Rounds) -> str:
+    spec, most = rounds.spec, f"at most {100 * rounds.bound:.1f} %"
+    claim = f"ε = {three(spec.epsilon)}"
+    if rounds.delta:
+        claim += f", δ = {power(rounds.delta)}"
+    if spec.target == "number" or spec.about_the_whole_run:
+        return f"{claim} allows {most}"
+    return f"nominal {claim} of one release would allow {most}"
+
+
+def play(rounds: Rounds) -> None:
+    """Draw one output, two buttons, and how the last rounds went."""
+    spec = rounds.spec
     st.markdown(_question(spec))
-    _picture(rounds)
-    yes, no, restart = st.columns([2, 2, 1])
-    titles = (
-        ("It is a 5", "It is a 1")
+    with st.container(key="game"):
+        _picture(rounds)
+    answers = (
+        (("It is a 5", "5"), ("It is a 1", "1"))
         if audit_charts.about_one_rating(spec)
-        else ("She is in", "She is out")
+        else (("She is in", "I"), ("She is out", "O"))
     )
-    yes.button(
-        titles[0],
-        icon=":material/person:",
-        on_click=rounds.guess,
-        args=(True,),
-        key="guess-in",
-        width="stretch",
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for (title, letter), name, inside in zip(
+            answers, ("in", "out"), (True, False), strict=True
+        ):
+            st.button(
+                title,
+                icon=":material/person:" if inside else ":material/person_off:",
+                on_click=rounds.guess,
+                args=(inside,),
+                key=f"guess-{name}",
+                shortcut=letter,
+                width="stretch",
+            )
+        st.button(
+            "Start over",
+            on_click=lambda: st.session_state.pop("audit-game", None),
+            key="guess-again",
+            type="tertiary",
+            disabled=not rounds.hits,
+        )
+    marks = [":blue[●]" if hit else ":orange[✕]" for hit in rounds.hits[-_LAST:]]
+    last = " ".join([*marks, *["○"] * (_LAST - len(marks))])
+    st.markdown(f"Last ten: {last}  \n{rounds.last}")
+
+
+def chart(rounds: Rounds) -> None:
+    """Draw the share of right guesses against what the claim allows."""
+    show(
+        audit_charts.score(rounds.hits, rounds.bound, rounds.best),
+        "game-score",
+        f"Right guesses: {rounds.score}; on average {_allowed(rounds)}.",
     )
-    no.button(
-        titles[1],
-        icon=":material/person_off:",
-        on_click=rounds.guess,
-        args=(False,),
-        key="guess-out",
-        width="stretch",
+    st.caption(
+        "Shaded: 95 % interval of each round by itself."
+        if rounds.hits
+        else "Your share of right guesses will be drawn here after each round."
     )
-    restart.button(
-        "Start over",
-        on_click=lambda: st.session_state.pop("audit-game", None),
-        key="guess-again",
-        width="stretch",
-        disabled=not rounds.played,
+    on_screen.add_lines("The bound", _LINES.format(rounds.spec.epsilon, rounds.delta))
+
+
+def score(rounds: Rounds) -> None:
+    """Say how sure the score is and what it is held against, in a line to copy too."""
+    if rounds.hits:
+        _, low, high = audit_charts.rates(rounds.hits)
+        st.markdown(
+            f"You were right in **{rounds.score}** rounds. With 95 % confidence your rate is "
+            f"{100 * low[-1]:.0f} to {100 * high[-1]:.0f} %. Luck can exceed the bound for a "
+            "while, and looking after every round makes that likelier."
+        )
+        st.code(
+            f"Is Alice in the data? I was right in {rounds.score} rounds; on average "
+            f"{_allowed(rounds)}.",
+            language=None,
+            wrap_lines=True,
+        )
+    best = ""
+    if rounds.best is not None:
+        best = f" With this noise as claimed, the best possible is {100 * rounds.best:.1f} %."
+    st.markdown(
+        f"The bound: {_allowed(rounds)} right guesses on average, (e^ε + δ)/(1 + e^ε), whatever "
+        f"the attacker knows of the other people.{best}"
     )
-    _score(rounds)
+    link_to("audit.py", "See what a trained attacker proves", ":material/search_insights:")
+
+
+_LINES = """\
+from dpmc_core.privacy import guess_bound
+
+print("right guesses in 100, at most:", 100 * guess_bound({}, {}))
+"""
 
 
 def _question(spec: AuditSpec) -> str:
     if spec.target == "number":
-        return (
-            "A coin decided whether Alice is in. One number was published. Guess, and see how "
-            "far you get."
-        )
+        return "A coin decided whether Alice is in the data. Is she?"
     if spec.target in FACTOR_TARGETS:
-        return (
-            "A coin decided whether Alice's picture is in the data. These parts were learned. "
-            "Is it?"
-        )
+        return "A coin decided whether Alice's picture is in the data. Is it?"
     if spec.neighbours == "rating":
-        return (
-            "A coin decided whether Alice rated film C with a 5 or a 1. This was published. "
-            "Which was it?"
-        )
-    return "A coin decided whether Alice's ratings are in the data. This was published. Are they?"
+        return "A coin decided whether Alice rated film C with a 5 or a 1. Which?"
+    return "A coin decided whether Alice's ratings are in the data. Are they?"
 
 
 def _answer(spec: AuditSpec, inside: bool) -> str:
@@ -154,46 +244,4 @@ def _picture(rounds: Rounds) -> None:
     draw(figure, "game-matrix", "What was published in this round.", toolbar=False)
     if spec.view == "matrix" and audit_charts.about_one_rating(spec):
         cell = numbers.iloc[ALICE, FILM]
-        st.caption(
-            f"Framed: Alice's completed rating of {numbers.columns[FILM]}, {cell:.2f}. Noise "
-            "moves completed ratings outside 1–5."
-        )
-
-
-def _score(rounds: Rounds) -> None:
-    if rounds.last:
-        st.markdown(rounds.last)
-    if not rounds.played:
-        st.caption("Chance alone gets half of the rounds right.")
-        return
-    spec = rounds.spec
-    low, high = (float(x) for x in clopper_pearson(rounds.right, rounds.played, 0.025))
-    st.markdown(
-        f"You were right in **{rounds.right} of {rounds.played}** rounds "
-        f"({100 * rounds.right / rounds.played:.0f} %; with 95 % confidence your rate is "
-        f"{100 * low:.0f} to {100 * high:.0f} %)."
-    )
-    if spec.target == "number":
-        noise = claimed_release(spec).mechanism
-        pure = noise.epsilon(1.0)
-        limit = guess_bound(spec.epsilon, spec.delta if np.isinf(pure) else 0.0)
-        st.caption(
-            f"If the claimed ε = {three(spec.epsilon)} holds, nobody errs in fewer than 1/(1 + "
-            f"e^ε) = {100 * (1 - limit):.1f} of 100 rounds, so nobody is right in more than "
-            f"{100 * limit:.1f}. With this noise as claimed the best possible is "
-            f"{100 * noise.best_guess(1.0):.1f}. Luck can exceed both for a while, and looking "
-            "after every round makes that likelier."
-        )
-    elif spec.about_the_whole_run:
-        limit = guess_bound(spec.epsilon, spec.delta)
-        st.caption(
-            f"The claim for the run is ε = {three(spec.epsilon)} at δ = {power(spec.delta)}: "
-            f"then nobody is right in more than {100 * limit:.1f} of 100 rounds in the long run."
-        )
-    else:
-        limit = guess_bound(spec.epsilon)
-        st.caption(
-            f"If one release's nominal ε = {three(spec.epsilon)} were all, nobody would be right "
-            f"in more than {100 * limit:.1f} of 100 rounds. The attack on this page says what a "
-            "trained attacker reaches."
-        )
+        st.caption(f"Framed: her completed rating, {cell:.2f} (noise moves some outside 1–5).")

@@ -25,9 +25,7 @@ def head(page: str) -> None:
 
 def control() -> DeltaGenerator:
     """Return a row above the page's figure, for the one control that matters."""
-    row = st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
-    on_screen.now().focus = st.container(key="focus")
-    return row
+    return st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
 
 
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -62,16 +60,8 @@ def _shown_first(sentences: Sequence[str]) -> int:
 
 
 def tab(title: str, key: str, draw: Callable[[], object]) -> None:
-    """Give the page a tab called ``title``, whose content ``draw`` draws once it is chosen.
-
-    What a lesson speaks of stands above the figure instead.
-    """
-    shown = on_screen.now()
-    if key == on_screen.looked_at() and shown.focus is not None:
-        with shown.focus:
-            draw()
-    else:
-        shown.tabs[key] = (title, draw)
+    """Give the page a tab called ``title``, whose content ``draw`` draws once it is chosen."""
+    on_screen.now().tabs[key] = (title, draw)
 
 
 def tabs() -> None:

@@ -12,20 +12,18 @@ import streamlit as st
 from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
 from pages.parts.ui import controls, glossary, on_screen
+from pages.parts.ui.run_panel import Look
 
-# of the page only what a step speaks of
-_LOOKED_AT_ALONE = """<style>
-.st-key-verdict, .st-key-main-control, :has(> .st-key-focus) ~ * { display: none; }
-</style>"""
 # the first answer to each question, which is scored, and the last; whether the box is folded
 _ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
+CLASS = "class"  # the lesson for a whole class
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One step: the ``page`` and its ``settings`` (names and numbers, as its controls hold them),
-    what to look at, a question, its options, which is right, and what to say to each. ``look`` is
-    the fold of the page that stands on top, "" for its figure.
+    what to look at, a question, its options, which is right, and what to say to each. In a class
+    it takes some ``minutes``; ``offline`` is what to do without a network.
     """
 
     page: str
@@ -35,19 +33,23 @@ class Step:
     options: tuple[str, ...]
     right: int
     feedback: tuple[str, ...]
-    look: str = ""
+    minutes: int
+    offline: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A path of steps: whom it is for, how long it takes, and what to say without a network."""
+    """A path of steps, and whom it is for."""
 
     name: str
     title: str
     audience: str
-    minutes: int
-    offline: str
     steps: tuple[Step, ...]
+
+    @property
+    def minutes(self) -> int:
+        """How long it takes."""
+        return sum(step.minutes for step in self.steps)
 
 
 @lru_cache(maxsize=1)
@@ -76,6 +78,9 @@ def begin(name: str, step: int = 1) -> None:
     """Go to a step: its page, with its settings."""
     to = lessons()[name].steps[step - 1]
     path, place = f"{to.page}.py", {"lesson": name, "step": str(step)}
+    if "run" in to.settings:
+        place["run"] = "1"
+        st.session_state.pop(Look.used, None)  # each such step runs
     if (
         controls.current_page() == path
     ):  # its widgets hold their values, and the address follows them
@@ -164,9 +169,7 @@ def _step(lesson: Lesson, step: int) -> None:
         step / len(lesson.steps), text=f"**{lesson.title}** Step {step} of {len(lesson.steps)}"
     )
     st.markdown(at.text, help=glossary.listed(glossary.PAGES[at.page].words))
-    if at.look:
-        st.html(_LOOKED_AT_ALONE)
-    on_screen.look_at(at.look, answered=_question(lesson, step))
+    on_screen.hold_verdict(not _question(lesson, step))
     with st.container(horizontal=True):
         if st.button(
             "Finish" if last else "Next",

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import tab, verdict
-from pages.parts.lessons.lessons import Lesson, again, begin, lessons, link, score
+from pages.parts.lessons.lessons import CLASS, Lesson, again, begin, lessons, link, score
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.on_screen import download
@@ -27,26 +27,37 @@ _BEFORE = """\
 
 
 def agenda() -> None:
-    """Draw every lesson's steps with links, questions and expected answers."""
-    minutes = sum(lesson.minutes for lesson in lessons().values())
-    verdict(f"{len(lessons())} lessons, {minutes} minutes in all, with expected answers.")
-    st.markdown(f"**Before the class**\n\n{_BEFORE}")
-    for lesson in lessons().values():
-        tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_lesson, lesson))
+    """Draw the timetable of a class, and give the lessons tabs."""
+    whole = lessons()[CLASS]
+    verdict(f"A class in {whole.minutes} minutes, and three lessons, with expected answers.")
+    _timetable(whole)
+    for lesson in _alone():
+        tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_timetable, lesson))
+    tab("Before the class", "before", lambda: st.markdown(_BEFORE))
 
 
-def _lesson(lesson: Lesson) -> None:
+def _alone() -> list[Lesson]:
+    """The lessons that somebody takes alone."""
+    return [lesson for name, lesson in lessons().items() if name != CLASS]
+
+
+def _timetable(lesson: Lesson) -> None:
     base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
-    each = lesson.minutes / len(lesson.steps)
+    ends = np.cumsum([step.minutes for step in lesson.steps])
+    rows = [
+        {
+            "Min": f"{end - step.minutes}–{end}",
+            "Show": step.text,
+            "Ask": f"**{step.question}**",
+            "Expected": f"**{step.options[step.right].strip()}** {step.feedback[step.right]}",
+            "Link": f"[Open]({link(lesson, k, base)})",
+            "If the network fails": step.offline,
+        }
+        for k, (step, end) in enumerate(zip(lesson.steps, ends, strict=True), start=1)
+    ]
     st.markdown(f"{lesson.minutes} minutes, for {lesson.audience}")
-    for k, step in enumerate(lesson.steps, start=1):
-        st.markdown(
-            f"**{k}. {step.question}** ({round((k - 1) * each)} to {round(k * each)} min, "
-            f"[open the step]({link(lesson, k, base)}))\n\n"
-            f"- Expected: {step.options[step.right].strip()}\n"
-            f"- Why: {step.feedback[step.right].strip()}"
-        )
-    st.markdown(f"**When the network fails.** {lesson.offline}")
+    with st.container(key=f"timetable-{lesson.name}"):
+        st.table(pd.DataFrame(rows), hide_index=True)
 
 
 _FOLDER = Path(__file__).parents[3] / "notebooks"
@@ -90,7 +101,7 @@ for epsilon in (0.01, 0.1, 0.5, 1, 2, 5, 10):
 
 def cards() -> None:
     """Draw each lesson with a button that begins it."""
-    for column, lesson in zip(st.columns(len(lessons())), lessons().values(), strict=True):
+    for column, lesson in zip(st.columns(len(_alone())), _alone(), strict=True):
         with column.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(
                 f"**{lesson.title}**  \n{lesson.minutes} minutes",

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.parts.server import jobs, user_data
 
 COOKIE = "dpmc-visit"
-_KEPT = (*user_data.KEYS, "lesson-answers")
+_KEPT = (*user_data.KEYS, "lesson-answers", "audit-game")
 
 
 def begin() -> str:

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.wording import csv_text
 
-_KEY, _LOOK, _HELD = "on-screen", "lesson-looks-at", "lesson-holds-verdict"
+_KEY, _HELD = "on-screen", "lesson-holds-verdict"
 _MODES = ("present", "open_all")
 _TYPES = {
     ".csv": "text/csv",
@@ -36,16 +36,15 @@ class Shown:
     """The title of a page, its sentences, and its figures by name: each with its takeaway.
 
     ``lines`` are the Python of its numbers by heading, ``held_back`` why some should not run by
-    themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example"),
-    ``focus`` the place above the figure for what a lesson speaks of. ``tabs`` has each tab's title
-    and what draws it, by key, until they are drawn; ``numbers`` what offers the numbers of the
-    figures above them; ``running`` says that a run is under way, whose tabs are still to come.
+    themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example").
+    ``tabs`` has each tab's title and what draws it, by key, until they are drawn; ``numbers`` what
+    offers the numbers of the figures above them; ``running`` says that a run is under way, whose
+    tabs are still to come.
     """
 
     title: str = ""
     place: DeltaGenerator | None = None
     note: str = ""
-    focus: DeltaGenerator | None = None
     sentences: list[str] = field(default_factory=list)
     figures: dict[str, tuple[Any, str]] = field(default_factory=dict)
     lines: dict[str, str] = field(default_factory=dict)
@@ -126,7 +125,7 @@ def writer() -> Callable[[str], str]:
 def silently() -> Iterator[None]:
     """What is drawn meanwhile says no verdict, and no handout has it."""
     shown = st.session_state.get(_KEY)
-    st.session_state[_KEY] = Shown(focus=None if shown is None else shown.focus)
+    st.session_state[_KEY] = Shown()
     try:
         yield
     finally:
@@ -153,17 +152,9 @@ def now() -> Shown:
     return shown
 
 
-def look_at(fold: str, *, answered: bool = True) -> None:
-    """Say which fold of the page a lesson speaks of; "" for none.
-
-    Until its question is ``answered``, the page keeps its verdict, which may be the answer.
-    """
-    st.session_state[_LOOK], st.session_state[_HELD] = fold, not answered
-
-
-def looked_at() -> str:
-    """Which fold of the page a lesson speaks of; "" for none."""
-    return str(st.session_state.get(_LOOK, ""))
+def hold_verdict(held: bool) -> None:
+    """Say whether the page keeps its verdict, which may be the answer to a lesson's question."""
+    st.session_state[_HELD] = held
 
 
 def download(label: str, file_name: str, content: Any, **button: Any) -> None:
