@@ -154,7 +154,7 @@ def test_another_visitor_finds_nothing() -> None:
 @pytest.mark.long
 def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     app = upload(own_page(), "a.csv", ratings_file())
-    (box,) = [s for s in app.selectbox if s.label == "Ratings are in"]
+    (box,) = [s for s in app.selectbox if s.label == "Rating column"]
     assert box.value == "stars"
     box.set_value("when").run()
     (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", said_of(app))
@@ -163,7 +163,7 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     box.set_value("when").run()
     assert any("three different columns" in e.value for e in app.error)
     assert any("What was read before is still in use" in c.value for c in app.caption)
-    (box,) = [s for s in app.selectbox if s.label == "Ratings are in"]
+    (box,) = [s for s in app.selectbox if s.label == "Rating column"]
     box.set_value("stars").run()
     upload(app, "b.csv", b"only,two\n1,2\n")
     assert app.error

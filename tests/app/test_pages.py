@@ -273,7 +273,9 @@ def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     finish(app)
     assert not app.exception
     assert not app.error
-    assert any("for all 40 together (as published" in m.value for m in app.markdown)
+    assert any(
+        "for each of 40 releases, " in m.value and "(as published" in m.value for m in app.markdown
+    )
     assert any("over 40 releases" in m.value for m in app.markdown)
 
 
@@ -418,7 +420,7 @@ def test_users_are_protected() -> None:
         "completion", a_algorithm="moments", a_noise="gaussian", b_algorithm="dpals", n="2",
         tab="accounts",
     )  # fmt: skip
-    assert "4,000 synthetic users" in example_note(app)
+    assert "4,000 users" in example_note(app)
     assert any("guaranteed ε" in m.value for m in app.markdown)
     assert app.selectbox(key="dataset").value == "skewed"
     app.number_input(key="user_rank").set_value(3).run()
@@ -426,7 +428,7 @@ def test_users_are_protected() -> None:
     finish(app)
     assert not app.error
     assert sum("guaranteed ε = 5 in total" in m.value for m in app.markdown) == 2
-    said = "for one user; no guarantee for real data, as the noise is repeatable"
+    said = "for one user; for teaching: the noise follows from its seed, so it is no guarantee"
     assert any(said in m.value for m in app.markdown)
     app.selectbox(key="b_algorithm").set_value("svt").run()
     assert not app.exception

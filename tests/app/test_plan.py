@@ -58,7 +58,7 @@ def test_every_section_opens_and_says_how_to_do_it_again() -> None:
     assert "The number of people is public" in said
     spec = PlanSpec(margin=1.0, people=5000, releases=10)
     assert [code.value for code in app.code][:2] == [spec.command(), spec.python().strip()]
-    assert "Half of this ε takes one of: a margin of ±1.89, or 9,474 people, or 3 releases" in said
+    assert "To halve ε, accept one of: a margin of ±1.89, or 9,474 people, or 3 releases" in said
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_stories_carry_live_numbers_and_sources() -> None:
         "variance 1.0036",
         "never below 1",
         "I·σ²",
-        "a thousand leave no bound",
+        "after a thousand the bound is meaningless",
         "0.742",
         "11.8",
         "our own finding",
@@ -114,7 +114,7 @@ def test_the_stories_carry_live_numbers_and_sources() -> None:
         "DPALS paper, Theorem 1",
     ):
         assert words in said, words
-    assert said.count("An attacker") >= 9
+    assert said.lower().count("an attacker") >= 9
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None
     assert app.error  # the result stands until another attack
     attack(app)
     assert not app.error
-    assert "does not contradict" in texts_of(app)
+    assert "The claim may be true." in texts_of(app)
 
 
 @pytest.mark.long
@@ -357,7 +357,7 @@ def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
     assert "the claim ε = 0.5 is wrong" in error.value
     app.number_input(key="y_epsilon").set_value(1.0).run()
     assert not app.error
-    assert any("does not contradict the claim ε = 1" in i.value for i in app.info)
+    assert any("The claim ε = 1 may be true." in i.value for i in app.info)
     app.selectbox(key="y_delta").set_value("1e-5").run()
     assert any("the claim ε = 1, δ = 1e-05" in i.value for i in app.info)
     app.button(key="y_forget").click().run()

@@ -107,7 +107,8 @@ def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_val
 
 def test_few_short_observations_are_shown_and_the_others_have_a_tab() -> None:
     short, long = "four words of text", " ".join(["word"] * 44)
-    assert _shown_first([]) == 0
-    assert _shown_first([long + " and more"]) == 1  # one at least, however long
-    assert _shown_first([short] * 5) == 3
-    assert _shown_first([short, long, short]) == 1
+    assert _shown_first([], 3) == 0
+    assert _shown_first([long + " and more"], 3) == 1  # one at least, however long
+    assert _shown_first([short] * 5, 3) == 3
+    assert _shown_first([short], 0) == 0
+    assert _shown_first([short, long, short], 3) == 1

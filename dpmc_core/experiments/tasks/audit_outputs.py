@@ -64,8 +64,7 @@ class OutputsAudit:
         if not bound.epsilon:
             return f"The attack proves nothing: no evidence against {claim}, and none for it."
         return (
-            f"The attack proves ε ≥ {three(bound.epsilon)} {sure}. That does not contradict the "
-            f"claim {claim}; it does not prove it either."
+            f"The attack proves ε ≥ {three(bound.epsilon)} {sure}. The claim {claim} may be true."
         )
 
     def summary(self) -> dict[str, Any]:

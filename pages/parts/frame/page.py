@@ -43,20 +43,20 @@ def observations(sentences: Iterable[str], most: int = 3) -> None:
         on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
     if on_screen.presenting():
         return
-    first = _shown_first(listed[:most])
+    first = _shown_first(listed, most)
     points(listed[:first])
     if listed[first:]:
         tab("More findings", "more", lambda: points(listed[first:]))
 
 
-def _shown_first(sentences: Sequence[str]) -> int:
-    """How many are shown: one, then as long as they are short together."""
+def _shown_first(sentences: Sequence[str], most: int) -> int:
+    """How many are shown, at ``most``: one, then as long as they are short together."""
     words = 0
-    for k, sentence in enumerate(sentences):
+    for k, sentence in enumerate(sentences[:most]):
         words += len(sentence.split())
         if k and words > _MOST_WORDS:
             return k
-    return len(sentences)
+    return min(len(sentences), most)
 
 
 def tab(title: str, key: str, draw: Callable[[], object]) -> None:
