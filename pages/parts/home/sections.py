@@ -254,9 +254,9 @@ def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
     compared = noisy.beyond.than("the best baseline")
     return [
-        f"**What it costs**: a typical error (RMSE) of {three(clean.error)} without noise, "
-        f"**{three(noisy.error)}** with it, {compared} "
-        f"({three(clean.baseline)}; lower is better).",
+        f"**Typical error** (RMSE): {three(clean.error)} without noise, **{three(noisy.error)}** "
+        f"with it, {compared} ({three(clean.baseline)}). Each person's own device predicts, with "
+        "their own ratings.",
         f"Odds and picture have the same ε: {noisy.label}. It protects all ratings of one person.",
     ]
 
