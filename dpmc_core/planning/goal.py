@@ -21,6 +21,7 @@ from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.wording import three
 
 _KEEPING = (("store.store", "RunStore"), ("store.records", "PassingRuns"))
+QUICK_RUNS = 4  # at each place of a quick look: fewer decide nothing
 _FAR = 10  # a line through means that are further apart says nothing
 VARIED = {"epsilon": "ε", "n_users": "people"}
 
@@ -78,6 +79,11 @@ class ModelPlan(Config, Spec):
     @property
     def amount(self) -> int:
         return self.total_runs
+
+    @property
+    def quick(self) -> "ModelPlan":
+        """The first runs of its search, for a quick look: both ends and the middle."""
+        return replace(self, runs=QUICK_RUNS, total_runs=3 * QUICK_RUNS)
 
     def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
         return ((self.spec_at(self.most, 0), float(self.total_runs)),)

@@ -24,6 +24,7 @@ from pages.parts.papers.view import as_printed
 from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
+from pages.parts.ui import run_panel
 from tests.app.test_pages import (
     OF_RATINGS,
     example_note,
@@ -113,12 +114,39 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     # more repetitions: what is there is shown, as a part
     more = open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "3"})
     assert "6 of 9 runs are kept so far" in texts(more)
-    # of many more a quarter says little: the example stands, and what is kept is said
-    many = open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "8"})
+    # of many more a few say little: the example stands, and what is kept is said
+    wider = {"t_seeds": "8", "t_variance_rating": "1, 2, 3, 4"}
+    many = open_page("tradeoffs", **{**OF_RATINGS, **wider})
     assert "Example, not your settings" in example_note(many)
-    assert "6 of 24 runs are finished" in example_note(many)
+    assert "6 of 40 runs are finished" in example_note(many)
     listed = open_page("runs")
     assert "6 runs" in texts(listed)
+
+
+@pytest.mark.long
+def test_what_a_quick_look_ran_is_not_run_again(
+    own_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two repetitions of the first, the middle and the last amount, and without noise."""
+    asked = {**OF_RATINGS, "t_variance_rating": "1, 2, 3, 4, 5", "t_seeds": "3"}
+    assert "go-quick" not in [button.key for button in open_page("tradeoffs", **asked).button]
+    monkeypatch.setattr(run_panel, "_LONG", 0.0)  # as if it took long
+    app = open_page("tradeoffs", **asked)
+    wait(app.button(key="go-quick").click().run())
+    assert verdict_of(app).startswith("Quick look (2 repetitions): At variance 3, Laplace noise")
+    assert app.query_params["run"] == "quick"
+    with RunStore(own_store) as store:
+        assert store.count() == 2 * (3 + 1)
+    another = jobs.Box()
+    monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor
+    again = open_page("tradeoffs", **asked, run="quick")
+    assert verdict_of(again) == verdict_of(app)
+    assert "go-quick" not in [button.key for button in again.button]
+    wait(again.button(key="go").click().run())
+    assert verdict_of(again).startswith("At variance 2, Laplace noise")
+    job = jobs.current("sweep")
+    assert job is not None
+    assert (job.results[0].before, job.results[0].total) == (8, 3 * (5 + 1))
 
 
 def test_lines_and_needed_people_follow_the_example() -> None:

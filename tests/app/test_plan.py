@@ -12,6 +12,7 @@ from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out
 from pages.parts.server import jobs
 from pages.parts.server.job import Box
+from pages.parts.ui import run_panel
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
 
 
@@ -103,7 +104,15 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
 @pytest.mark.long
 def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "20", "n_within": "8"}
-    app = open_page("plan", **small)
+    monkeypatch.setattr(run_panel, "_LONG", 0.0)  # as if it took long
+    app = open_page("plan", **small, run="quick")
+    job = jobs.current("plan")
+    assert job is not None
+    while job.active:
+        time.sleep(0.05)
+    app.run()
+    assert verdict_of(app).startswith("Quick look (4 repetitions): One-shot moments is better")
+    assert "n_go-quick" not in [button.key for button in app.button]
     app.button(key="n_go").click().run()
     job = jobs.current("plan")
     assert job is not None
@@ -112,7 +121,8 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     app.run()
     assert not app.exception
     assert not app.error
-    assert "One-shot moments is better than the best baseline from" in verdict_of(app)
+    assert job.results[0].before == 12
+    assert verdict_of(app).startswith("One-shot moments is better than the best baseline from")
     assert "Your run" in texts_of(app)
     another = Box()
     monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor

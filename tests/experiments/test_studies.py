@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.skew import spreads
-from dpmc_core.experiments.store.records import PassingRuns
+from dpmc_core.experiments.store.records import PassingRuns, key_of
 from dpmc_core.experiments.studies.engine import study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 from dpmc_core.privacy import Release, budget
@@ -68,6 +69,23 @@ def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
     assert list(point.values.values()) == pytest.approx(errors, rel=1e-12)
     # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
     assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
+
+
+def test_a_quick_look_makes_some_of_the_studys_runs() -> None:
+    for room, kinds in STUDIES.items():
+        for kind in kinds:
+            spec = example(room, kind).study.spec
+            quick = spec.quick
+            runs, few = ({key_of(p.spec) for p in some.plan()} for some in (spec, quick))
+            assert few < runs, kind
+            whole, short = (defaultdict[str, set[float]](set) for _ in range(2))
+            for one, places in ((spec, whole), (quick, short)):
+                for cell in cells(one):
+                    places[cell.series].add(cell.x)
+            for line, places in short.items():
+                assert {min(whole[line]), max(whole[line])} <= places, line
+                assert len(places) <= 3
+            assert StudySpec.from_dict(json.loads(quick.to_json())) == quick
 
 
 def test_some_users_stay_with_all_their_ratings() -> None:

@@ -138,6 +138,16 @@ def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
     assert first.low < first.estimate < first.high
 
 
+def test_a_quick_look_makes_the_first_runs_of_the_search() -> None:
+    plan, store = ModelPlan(base=BASE, least=0.1, most=50.0), PassingRuns()
+    *_, quick = search(plan.quick, store, jobs=1)
+    looked_at = [p.place for p in quick.probes]
+    assert looked_at == [50.0, 0.1, 2.236]
+    assert quick.spent == 12
+    whole = search(plan, store, jobs=1)
+    assert next(state for state in whole if len(state.probes) == 3).before == 12
+
+
 def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None:
     """Reached on average wherever it was looked: the middle of an interval is no estimate."""
     plan = ModelPlan(base=BASE, target=0.95, least=0.05, most=200.0, within=3.0, runs=6)

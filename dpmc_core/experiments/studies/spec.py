@@ -2,8 +2,9 @@
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpmc_core import limits
@@ -13,7 +14,7 @@ from dpmc_core.datasets.ratings import number_of_users
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned
+from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, ends_and_middle
 from dpmc_core.facts import facts, typed
 
 Settings = Mapping[str, Any]
@@ -290,14 +291,15 @@ class StudySpec(ManyRuns):
 
     ``room`` is "completion" or "factorization", ``kind`` one of its ``STUDIES``; ``settings`` are
     flat names and values that its runs share (dataset, δ, the first seed …): each algorithm takes
-    what it has a use for. ``seeds`` is how many seeds in a row each point has. Raises
-    ``ParameterError``.
+    what it has a use for. ``seeds`` is how many seeds in a row each point has; ``short``: lines
+    have three points at most. Raises ``ParameterError``.
     """
 
     room: str
     kind: str
     settings: tuple[tuple[str, Any], ...]
     seeds: int = 3
+    short: bool = False
 
     def __post_init__(self) -> None:
         if self.room not in STUDIES:
@@ -333,6 +335,11 @@ class StudySpec(ManyRuns):
     def of(cls, room: str, kind: str, settings: Mapping[str, Any], seeds: int = 3) -> "StudySpec":
         """A study from a mapping of settings."""
         return cls(room, kind, tuple(sorted(settings.items())), seeds)
+
+    @property
+    def quick(self) -> "StudySpec":
+        """A few of its runs, for a quick look: three points of each line, two seeds."""
+        return replace(self, seeds=min(self.seeds, 2), short=True)
 
     @property
     def one_epsilon(self) -> float | None:
@@ -385,13 +392,19 @@ class StudySpec(ManyRuns):
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy; ``from_dict`` reads it back."""
-        settings = dict(self.settings)
-        return {"room": self.room, "kind": self.kind, "settings": settings, "seeds": self.seeds}
+        return {
+            "room": self.room,
+            "kind": self.kind,
+            "settings": dict(self.settings),
+            "seeds": self.seeds,
+            "short": self.short,
+        }
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "StudySpec":
         """Read ``as_dict``'s form."""
-        return cls.of(raw["room"], raw["kind"], raw["settings"], raw["seeds"])
+        made = cls.of(raw["room"], raw["kind"], raw["settings"], raw["seeds"])
+        return replace(made, short=raw.get("short", False))
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -402,8 +415,7 @@ class StudySpec(ManyRuns):
         return (
             "from dpmc_core.experiments.studies.engine import study\n"
             "from dpmc_core.experiments.studies.spec import StudySpec\n\n"
-            f"settings = {dict(self.settings)!r}\n"
-            f"result = study(StudySpec.of({self.room!r}, {self.kind!r}, settings, {self.seeds}))\n"
+            f"result = study(StudySpec.from_dict({self.as_dict()!r}))\n"
         )
 
 
@@ -413,7 +425,11 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
     ``possible``: without those that its data cannot have.
     """
     settings = {n: v for n, v in spec.settings if n not in ("algorithm", "task")}
-    return tuple(c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c))
+    found = [c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c)]
+    places = defaultdict[str, list[float]](list)
+    for cell in found:
+        places[cell.series].append(cell.x)
+    return tuple(c for c in found if not spec.short or c.x in ends_and_middle(places[c.series]))
 
 
 def _possible(cell: Cell) -> bool:

@@ -23,7 +23,7 @@ import itertools
 import json
 import tomllib
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
@@ -56,6 +56,16 @@ def seeds_of(root: int, count: int) -> list[tuple[int, int]]:
         (int(first), int(second))
         for first, second in (child.generate_state(2) for child in children)
     ]
+
+
+def ends_and_middle(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The first, the middle and the last of ``values``: what a quick look looks at.
+
+    >>> ends_and_middle([0.5, 1, 2, 5, 10, 20]), ends_and_middle([1, 2]), ends_and_middle([])
+    ((0.5, 5, 20), (1, 2), ())
+    """
+    chosen = (0, len(values) // 2, len(values) - 1) if values else ()
+    return tuple(values[k] for k in dict.fromkeys(chosen))
 
 
 @dataclass(frozen=True, kw_only=True)

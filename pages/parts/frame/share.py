@@ -215,7 +215,7 @@ def _popover(*, framed_elsewhere: bool) -> None:
         st.markdown(
             "**Link**: opens this page with all its settings, seeds included, and the step of a "
             "lesson."
-            + (" It has *run=1*: opening it starts the same run." if "run" in settings else "")
+            + (" It has *run*: opening it starts the same run." if "run" in settings else "")
             + (
                 " Your own data does not travel with it: others see another dataset."
                 if any(user_datasets.current())

@@ -145,7 +145,8 @@ class Study:
                 kind=f"{self.name}-{question}",
                 wanted=() if wanted is None else (wanted,),
                 problem=built.problem,
-                start=lambda: self._start(wanted),
+                start=self._start,
+                quick=() if wanted is None else (wanted.quick,),
                 at_once=jobs.RUNS_AT_ONCE,
                 step="run",
                 so_far=self._so_far,
@@ -160,8 +161,7 @@ class Study:
             )
         )
 
-    def _start(self, spec: StudySpec | None) -> Job:
-        assert spec is not None  # a panel with a problem does not start
+    def _start(self, spec: StudySpec) -> Job:
         kind = f"{self.name}-{spec.kind}"
         return jobs.start_study(kind, spec, user_data.runs_for(spec.dataset))
 

@@ -20,7 +20,7 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.goal import QUICK_RUNS, ModelPlan, Search
 from dpmc_core.planning.models import examples, kept
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import TotalEpsilon
@@ -225,7 +225,9 @@ def model(asked: Asked, row: DeltaGenerator) -> None:
             kind="plan",
             wanted=() if plan is None else (plan,),
             problem=asked.problem,
-            start=lambda: _start(plan),
+            start=_start,
+            quick=() if plan is None else (plan.quick,),
+            repetitions=QUICK_RUNS,
             step="run",
             so_far=_so_far,
             show=lambda job: answer(job.results[0]),
@@ -245,8 +247,7 @@ def _hint(plan: ModelPlan) -> str:
     )
 
 
-def _start(plan: ModelPlan | None) -> jobs.Job:
-    assert plan is not None  # a panel with a problem does not start
+def _start(plan: ModelPlan) -> jobs.Job:
     return jobs.start_plan(plan, user_data.runs_for(plan.base.dataset))
 
 

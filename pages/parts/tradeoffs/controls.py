@@ -1,7 +1,7 @@
 """The controls of the *Tradeoffs* page, and the sweep that they ask for."""
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import streamlit as st
@@ -11,7 +11,7 @@ from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
-from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.spec import SweepSpec, ends_and_middle
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
@@ -69,6 +69,18 @@ class Built:
 
     spec: SweepSpec | None
     problem: str
+
+    @cached_property
+    def quick(self) -> SweepSpec | None:
+        """The first runs of the sweep, for a quick look: two repetitions of three amounts."""
+        if self.spec is None or self.problem:
+            return None
+        grids = (
+            tuple((name, ends_and_middle(some) if name in BY else some) for name, some in grid)
+            for grid in ends_and_middle(self.spec.grids)
+        )
+        found = replace(self.spec, seeds=min(self.spec.seeds, 2), grids=tuple(grids))
+        return None if found == self.spec else found
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import view
 from pages.parts.tradeoffs.controls import Built, Form
 from pages.parts.ui import controls
-from pages.parts.ui.run_panel import Panel, draw_example, panel
+from pages.parts.ui.run_panel import Panel, draw_example, note_quick_look, panel
 
 SLIDES = {
     "user": "Privacy and accuracy",
@@ -52,29 +52,31 @@ class Live:
         """Draw the button, the work going on and the results that stand."""
         spec = self.built.spec
         points, kept = ([], 0) if spec is None or self.built.problem else _stored_points(spec)
+        quick, quick_left = self.built.quick, self._quick_left(points)
         panel(
             Panel(
                 kind="sweep",
                 wanted=() if spec is None else (spec,),
                 problem=self.built.problem,
-                start=self._start,
+                start=_start,
+                quick=() if quick is None else (quick,),
                 step="run",
                 so_far=view.so_far,
                 show=lambda _: self._kept(points, kept, least=1),
                 # half at least: a part of somebody's sweep is no example
-                example=lambda: self._kept(points, kept, least=_half(spec)),
+                example=lambda: self._kept(points, kept, least=_half(spec) if quick_left else 1),
                 kept=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
                 left=1.0 if spec is None else 1 - kept / how_many(spec),
+                quick_left=quick_left,
                 hint="" if spec is None else _length(spec),
             )
         )
 
-    def _start(self) -> jobs.Job:
-        spec = self.built.spec
-        assert spec is not None  # a panel with a problem does not start
-        return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
+    def _quick_left(self, points: list[Point]) -> float:
+        quick = self.built.quick
+        return 1.0 if quick is None else view.left_of(quick, points)
 
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
         view.views(self.shown, points, view.axis_of(spec), example=example)
@@ -92,6 +94,10 @@ class Live:
         if spec is None or not noisy or kept < least or "lesson" in st.query_params:
             self._stored_example(kept)
             return
+        quick = self.built.quick
+        most = max(len(p.values) for p in points)
+        if quick is not None and most <= quick.seeds and not self._quick_left(points):
+            note_quick_look(quick.seeds)
         view.progress_of(spec, kept)
         self._views(spec, points)
 
@@ -109,6 +115,10 @@ class Live:
             name="Stored example",
             also=done,
         )
+
+
+def _start(spec: SweepSpec) -> jobs.Job:
+    return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
 
 
 def _stored_points(spec: SweepSpec) -> tuple[list[Point], int]:

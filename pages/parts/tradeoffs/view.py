@@ -46,6 +46,14 @@ def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
     return points_of(runs), len(runs)
 
 
+def left_of(spec: SweepSpec, points: Sequence[Point]) -> float:
+    """The share of the runs of ``spec`` that ``points``, of a larger sweep, have not."""
+    made = {p.settings: len(p.values) + p.failures for p in points}
+    cells = spec.cells()
+    there = sum(min(made.get(settings, 0), spec.seeds) for settings, _ in cells)
+    return 1 - there / (spec.seeds * len(cells))
+
+
 def compared_at(spec: SweepSpec) -> str:
     """In what noises are equal in a sweep that this page can ask for."""
     asked = {name for grid in spec.grids for name, _ in grid}

@@ -20,6 +20,7 @@ from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
 _SEEDS = 10_000  # that are drawn: short enough to be read out
+_LONG = 30.0  # seconds from which on a quick look is worth it
 _EVERY = 0.5  # seconds between two looks at a running job
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
@@ -64,10 +65,12 @@ class Panel:
     """One thing that a page runs, from the row of its main control down.
 
     ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins, where
-    that is not one run after the other; ``step`` is what progress counts; ``so_far`` draws a
+    that is not one run after the other; ``quick`` specs make the first of its runs, so many
+    ``repetitions`` of each; ``step`` is what progress counts; ``so_far`` draws a
     running job and says whether there was anything; ``show`` draws a job's results; ``example``
     what is there before the first; ``row`` is where the button stands, ``at_once`` how many runs
-    are made at a time, ``left`` the share of them that is not made yet, ``hint`` what else to know
+    are made at a time, ``left`` and ``quick_left`` the shares of them that are not made yet,
+    ``hint`` what else to know
     before, ``seed`` the key of the box of its seed, where each press draws another one.
     ``going_on`` is what stands above the progress. ``ended`` says why a job ended before its
     time, where the usual words do not fit. ``kept`` says that ``example`` finds results of any
@@ -82,9 +85,12 @@ class Panel:
     show: Callable[[jobs.Job], None]
     example: Callable[[], None] | Example
     row: DeltaGenerator
-    start: Callable[[], jobs.Job] | None = None
+    start: Callable[[Any], jobs.Job] | None = None
+    quick: tuple[Any, ...] = ()
+    repetitions: int = 2
     at_once: int = 1
     left: float = 1.0
+    quick_left: float = 1.0
     hint: str = ""
     seed: str = ""
     going_on: Callable[[jobs.Job], None] | None = None
@@ -92,17 +98,21 @@ class Panel:
     kept: bool = False
     look: Look = Look()
 
+    def asks(self, job: Job) -> bool:
+        """Say whether ``job`` is what is asked for, whole or for a quick look."""
+        return job.specs in (self.wanted, self.quick)
+
 
 def panel(of: Panel) -> None:
     """Draw a panel."""
     job = jobs.current(of.kind)
-    pressed = _button(of)
-    if (pressed or _linked(of)) and of.wanted and not of.problem:
+    asked = _buttons(of) or _linked(of)
+    if asked and not of.problem:
         st.session_state[of.look.used] = True
         if not any(spec.may_be_secret for spec in of.wanted):
-            st.query_params[of.look.flag] = "1"
+            st.query_params[of.look.flag] = "1" if asked == of.wanted else "quick"
         try:
-            job = of.start() if of.start else jobs.start(of.kind, of.wanted)
+            job = of.start(asked[0]) if of.start else jobs.start(of.kind, asked)
         except DPMCError as error:
             st.error(controls.said(run_store.told(error)))
     if job is None:
@@ -115,8 +125,13 @@ def panel(of: Panel) -> None:
         _over(of, job)
 
 
-def _button(of: Panel) -> bool:
-    """Draw the button, and what is wrong with the settings; says whether it was pressed."""
+def note_quick_look(repetitions: int) -> None:
+    """Have the verdict say that it is a quick look's."""
+    on_screen.now().note = f"Quick look ({repetitions} repetitions): "
+
+
+def _buttons(of: Panel) -> tuple[Any, ...]:
+    """Draw the buttons, and what is wrong with the settings; return the specs of the pressed."""
     look = of.look
     with of.row:
         guess = math.nan if of.problem else of.left * estimate.seconds(of.wanted, of.at_once)
@@ -134,9 +149,25 @@ def _button(of: Panel) -> bool:
         )
         if about:
             st.caption(about, width="content")
+        looked = False
+        if of.quick_left and of.quick and guess > _LONG and not _finished(of):
+            looked = st.button(
+                "Quick look",
+                key=f"{look.key}-quick",
+                help=f"{of.repetitions} repetitions at both ends and in the middle. They count: "
+                f"*{look.label}* makes only the others.",
+            )
+            guess = of.quick_left * estimate.seconds(of.quick, of.at_once)
+            st.caption(span(guess), width="content")
     if of.problem and not look.quiet:
         st.error(controls.said(of.problem), icon=":material/error:")
-    return pressed
+    return of.wanted if pressed else of.quick if looked else ()
+
+
+def _finished(of: Panel) -> bool:
+    """Say whether results of these settings stand, whole or of a quick look."""
+    found = _standing(of)
+    return found is not None and found.state == "done" and of.asks(found)
 
 
 def _renew(seed: str) -> None:
@@ -215,19 +246,20 @@ def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
     return results
 
 
-def _linked(of: Panel) -> bool:
-    """Say whether the address asks for a run: once per visit."""
+def _linked(of: Panel) -> tuple[Any, ...]:
+    """Return the specs that the address asks to run: once per visit."""
     look, job = of.look, jobs.current(of.kind)
-    if job is not None and job.specs == of.wanted:  # there, from before the tab was loaded again
+    if job is not None and of.asks(job):  # there, from before the tab was loaded again
         st.session_state[look.used] = True
     if any(spec.may_be_secret for spec in of.wanted):
-        return False  # each run is another release: only a person asks for one
-    linked = st.query_params.get(look.flag) == "1" and look.used not in st.session_state
+        return ()  # each run is another release: only a person asks for one
+    flag = st.query_params.get(look.flag)
+    linked = flag in ("1", "quick") and look.used not in st.session_state
     if look.strict:
         linked = linked and controls.trusted()
         if linked:
             st.session_state[look.used] = True
-    return linked
+    return () if not linked else of.quick if flag == "quick" else of.wanted
 
 
 def _active(of: Panel, job: jobs.Job) -> None:
@@ -257,7 +289,7 @@ def _active(of: Panel, job: jobs.Job) -> None:
 def _standing(of: Panel) -> Job | None:
     """Find the job whose results stand, if any do."""
     found = jobs.standing(of.kind)
-    return None if found is None or (of.kept and found.specs != of.wanted) else found
+    return None if found is None or (of.kept and not of.asks(found)) else found
 
 
 def _over(of: Panel, job: jobs.Job) -> None:
@@ -270,13 +302,15 @@ def _over(of: Panel, job: jobs.Job) -> None:
     if standing is None:
         _example(of)
         return
-    if of.wanted and standing.specs != of.wanted:
+    same = not of.wanted or of.asks(standing)
+    if not same:
         # the address shows settings that have not been run: who gets it sees them and presses Run
         st.query_params.pop(of.look.flag, None)
         st.info(of.look.changed, icon=":material/update:")
     if standing.state == "done" or not of.kept:  # else the page says how much of it is kept
         st.caption(f":material/check: **Your run**{_about(standing)}.")
-    same = not of.wanted or standing.specs == of.wanted
+    if standing.specs == of.quick:
+        note_quick_look(of.repetitions)
     with st.container(key="results" if same else "results-of-others"):
         of.show(standing)
 
@@ -302,7 +336,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     below = ""
     if standing is not None and (job.progress[0] or not of.kept):
         below = "What it computed is below." if standing is job else "Earlier results are below."
-    if job.state == "failed" and (job.specs == of.wanted or not of.wanted):  # other settings may do
+    if job.state == "failed" and (of.asks(job) or not of.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled" and not (of.kept and below):
