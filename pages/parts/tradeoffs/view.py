@@ -133,7 +133,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
         show(figure, f"tradeoff-{view}", alt, numbers)
     if ours := _by_our_proof(points):
         st.caption(
-            f":material/info: ε of {_noises(ours)} noise rests on our own proof, not yet "
+            f":material/info: ε of {_noises(ours)} noise by our own proof, not yet "
             "peer-reviewed."
         )
     observations(others, most=0)  # the figure shows them

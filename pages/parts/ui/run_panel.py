@@ -221,7 +221,7 @@ def draw_example(
     ``label`` does is said, and ``also`` what else is known. While no setting was touched the
     example passes for what they are, unless what is most in sight ``differs``.
     """
-    own = "" if same else " with other settings"
+    own = "" if same else ", other settings"
     same = same or (untouched() and not differs)
     if same:
         st.caption(f":material/info: **{name}**{own}: {about}.")
