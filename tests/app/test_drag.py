@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ import pytest
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.run import watched
 from dpmc_core.mechanisms import Huber
-from pages.parts.completion import compare_view, texts
+from pages.parts.completion import compare_view, recommend_view, texts
+from pages.parts.factorization import view
+from pages.parts.factorization.charts import learned, words_after
 from pages.parts.frame import drag
 from pages.parts.home import sections as home
 from pages.parts.mechanisms import charts
@@ -100,6 +104,56 @@ def test_a_finished_run_is_shown_after_any_iteration_on_the_axes_of_the_end() ->
     assert (first[0] != first[1]).any()
     assert frames[1].verdict.startswith("After iteration 1, the error")
     assert frames[9].verdict == texts.verdict(results)
+
+
+@pytest.mark.parametrize(
+    ("draw", "specs"),
+    [
+        (
+            lambda results, percent: view._frame(learned(results), 5 * percent),
+            [RunSpec.of(dataset="lee", algorithm="nmf", rank=3, rounds=n) for n in (20, 40)],
+        ),
+        (
+            lambda results, step: recommend_view._frame(
+                recommend_view.lettered(results), min(step, 4), 2
+            ),
+            [
+                RunSpec.fitting(
+                    {**PEOPLE, "n_users": 300, "n_ratings": 9000}, task="recommend", **one
+                )
+                for one in ({}, {"algorithm": "dpals", "iterations": 4})
+            ],
+        ),
+    ],
+    ids=["topics", "recommendations"],
+)
+def test_tables_follow_too_and_end_as_the_page_does(
+    draw: Callable[[Any, int], drag.Frame], specs: list[RunSpec]
+) -> None:
+    results = [list(watched(spec))[-1] for spec in specs]
+    frames = [draw(results, k) for k in range(1, 21)]
+    (name,) = frames[0].cells
+    assert len({tuple(frame.cells[name]) for frame in frames}) > 3
+    assert not any(frame.verdict == frames[-1].verdict for frame in frames[:3])
+    unwatched = [replace(result, pictures={}) for result in results]
+    assert draw(unwatched, 20).cells == frames[-1].cells  # what the last picture shows
+    sent = json.loads(drag.frames([1, 20], lambda k: draw(results, int(k)), LOOK, str))
+    assert sent["cells"] == {name: [list(frames[k].cells[name]) for k in (0, -1)]}
+
+
+def test_new_words_of_a_topic_are_marked_until_the_end() -> None:
+    (item,) = learned([list(watched(RunSpec.of(dataset="lee", algorithm="nmf", rank=8)))[-1]])
+    marks = 0
+    for percent in range(10, 100, 5):
+        former = words_after(item, percent / 100 - 0.05, 5)
+        for head, old in zip(view._heads(item, percent), former, strict=True):
+            words = head.split(", ")
+            marked = {word[2:] for word in words if word.startswith("● ")}
+            assert not marked & set(old)
+            assert {word for word in words if "●" not in word} <= set(old)
+            marks += len(marked)
+    assert marks
+    assert not any("●" in head for head in [*view._heads(item, 5), *view._heads(item, 100)])
 
 
 def test_a_value_at_which_nothing_can_be_drawn_is_left_out() -> None:

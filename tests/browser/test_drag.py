@@ -58,6 +58,19 @@ def test_figures_and_verdict_follow_before_the_mouse_is_released(
     assert verdict.inner_text() == followed
 
 
+@pytest.mark.parametrize(
+    "path", ["factorization?f_data=lee", "completion?question=recommend&tab=one-user"]
+)
+def test_tables_follow_a_replay(page: Page, app_url: str, path: str) -> None:
+    page.goto(f"{app_url}/{path}")
+    ready(page)
+    table = page.locator("[class*=st-key-topics] table, [class*=st-key-list-of] table")
+    said = table.inner_text()
+    page.get_by_role("button", name="Replay").click()
+    expect(table).not_to_have_text(said, use_inner_text=True)
+    expect(table).to_have_text(said, use_inner_text=True)  # which is what stands there at the end
+
+
 def test_play_shows_every_value_and_ends_where_it_began(page: Page, app_url: str) -> None:
     page.goto(app_url)
     ready(page)

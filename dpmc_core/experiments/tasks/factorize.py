@@ -32,7 +32,7 @@ from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
 from dpmc_core.metrics import Comparison, half_width
 from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
-from dpmc_core.metrics.topics import mean_score, npmi
+from dpmc_core.metrics.topics import mean_score, npmi, topic_terms
 from dpmc_core.privacy import Ledger, Release
 
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
@@ -45,6 +45,7 @@ _FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = (
     40,
 )  # those in between start from the round before
 _LEAST_GAP = 1e-3  # between baseline and reference, of the former
+_TERMS = 20  # words of a topic in a picture: pages show some of them
 _SHOWN = 24  # columns whose outliers are kept for showing
 
 
@@ -114,9 +115,12 @@ class FactorResult(Result[FactorMetrics]):
 
     @property
     def picture(self) -> NDArray[Any] | None:
-        """The parts of images, each as bright as its brightest pixel."""
+        """The parts of images, each as bright as its brightest pixel; of each topic the heaviest
+        words by their rows, −1 where there are no more (``_TERMS``×K).
+        """
         if self.clean.unit != "image":
-            return None
+            terms = topic_terms(self.dictionary, _TERMS)
+            return np.array([some + [-1] * (_TERMS - len(some)) for some in terms]).T
         brightest = np.maximum(self.dictionary.max(axis=0), 1e-300)
         return np.round(255 * np.clip(self.dictionary / brightest, 0, 1)).astype(np.uint8)
 

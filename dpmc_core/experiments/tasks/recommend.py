@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.recommending import LikesConfig, most_popular
@@ -20,8 +21,18 @@ from dpmc_core.datasets.implicit import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
-from dpmc_core.metrics import RECALL_AT, Comparison, half_width, recall_by_chance, recall_by_user
+from dpmc_core.metrics import (
+    RECALL_AT,
+    Comparison,
+    half_width,
+    recall_by_chance,
+    recall_by_user,
+    top_items,
+)
 from dpmc_core.privacy import Ledger
+
+LISTED = 100
+"""How many held-out users have their lists in ``RecommendResult.picture``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +66,25 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
     def value(self) -> float:
         """Mean Recall@20."""
         return self.final.recall
+
+    @property
+    def held(self) -> NDArray[np.intp]:
+        """The held-out users, by number."""
+        return np.unique(self.split.target.users)
+
+    def listed(self, user: int) -> NDArray[np.intp]:
+        """The best items for a held-out ``user``, best first, without those that were shown."""
+        query = self.split.query
+        known = query.items[query.users == user]
+        return top_items(self.model.block(np.array([user]))[0], known)
+
+    @property
+    def picture(self) -> NDArray[Any]:
+        """The best items for each of the first held-out users (``LISTED``×10), −1 where there are
+        no more.
+        """
+        lists = [self.listed(user) for user in self.held[:LISTED]]
+        return np.array([np.pad(one, (0, 10 - one.size), constant_values=-1) for one in lists])
 
     @property
     def against_most_liked(self) -> Comparison:

@@ -11,11 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from dpmc_core.experiments import RecommendResult
-from dpmc_core.metrics import RECALL_AT, top_items
-from dpmc_core.wording import not_computed, signed, three
+from dpmc_core.experiments.tasks.recommend import LISTED, RecommendMetrics
+from dpmc_core.metrics import RECALL_AT
+from dpmc_core.wording import signed, three
 from pages.parts.completion.charts import look_of
 from pages.parts.completion.compare_view import protection, title_of
-from pages.parts.frame import python_lines
+from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
@@ -42,10 +43,9 @@ def so_far(job: jobs.Job) -> bool:
     return bool(shown)
 
 
-def recalls(results: Results) -> Drawn:
-    """Recall with 95 % intervals over the held-out users: bars, or curves of more than 3 steps.
-
-    Baselines as horizontal lines.
+def recalls(results: Results, until: float = math.inf) -> Drawn:
+    """Recall with 95 % intervals over the held-out users: bars, or curves of more than 3 steps;
+    ``until`` a step, on the axes of the whole. Baselines as horizontal lines.
     """
     title = f"Recall@{RECALL_AT} of held-out users (share)"
     baselines = results[0][1].baselines
@@ -62,24 +62,25 @@ def recalls(results: Results) -> Drawn:
     numbers = pd.DataFrame(rows)
     if all(len(result.metrics) <= _FEW_STEPS for _, result in results):
         names = [f"{letter} · {title_of(result.spec)}" for letter, result in results]
-        finals = [result.final for _, result in results]
+        finals = [_made(result, until)[-1] for _, result in results]
+        room = max(m.recall for _, result in results for m in result.metrics)
         colours = [look_of(letter, "").colour for letter, _ in results]
         heights, halves = [m.recall for m in finals], [m.half_width for m in finals]
-        return bars(names, heights, halves, colours, title, baselines), numbers
+        return bars(names, heights, halves, colours, title, baselines, room), numbers
     fig = figure("step", title, height=400)
     ends, last, top = [], 1, max(baselines.values(), default=0.0)
     for k, (letter, result) in enumerate(results):
-        name = f"{letter} · {title_of(result.spec)}"
+        name, made = f"{letter} · {title_of(result.spec)}", _made(result, until)
         curve(
             fig,
             look_of(letter, name),
-            [m.iteration + 0.04 * (k - 1) for m in result.metrics],
-            [m.recall for m in result.metrics],
-            error_y=intervals([m.half_width for m in result.metrics]),
+            [m.iteration + 0.04 * (k - 1) for m in made],
+            [m.recall for m in made],
+            error_y=intervals([m.half_width for m in made]),
         )
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
-        ends.append((result.metrics[-1].iteration, result.final.recall, name))
+        ends.append((result.metrics[-1].iteration, made[-1].recall, name))
     for name, value in baselines.items():
         level(fig, value)
         ends.append((last, value, name))
@@ -89,6 +90,44 @@ def recalls(results: Results) -> Drawn:
     fig.update_layout(margin={"r": 130})
     label_ends(fig, [Label(x + 0.06, y, text) for x, y, text in ends], shown)
     return fig, numbers
+
+
+def _made(result: RecommendResult, until: float) -> list[RecommendMetrics]:
+    """The metrics of its steps up to one, of the first at least."""
+    return [m for m in result.metrics if m.iteration <= max(until, 1)]
+
+
+def _replayed(results: Results) -> float:
+    """Draw the slider of finished runs; returns the step it stands at, infinity for the end."""
+    runs = [result for _, result in results]
+    steps = sorted({step for result in runs for step in result.pictures})
+    if len(steps) < 2 or not all(result.finished for result in runs):
+        return math.inf
+    place = _place(results[0][1])
+    at = drag.replay(
+        "replay",
+        runs,
+        steps,
+        lambda living, step: _frame(lettered(living), step, place),
+        "Step",
+        place,
+    )
+    return math.inf if at == steps[-1] else at
+
+
+def _frame(results: Results, step: float, place: int) -> drag.Frame:
+    """What the page shows after a step, with the lists of the held-out person in a ``place``."""
+    made = ", ".join(f"{x} {100 * _made(run, step)[-1].recall:.0f} %" for x, run in results)
+    over = all(run.final.iteration <= step for _, run in results)
+    said = _verdict(results) if over else f"After step {step}, Recall@{RECALL_AT} is: {made}."
+    rows = zip(*_lists(results, step, place).values(), strict=True)
+    cells = [cell for row in rows for cell in row]
+    return drag.Frame(said, {"recall": recalls(results, step)[0]}, {f"list-of-{place}": cells})
+
+
+def _place(result: RecommendResult) -> int:
+    """Which of the held-out persons was chosen."""
+    return min(int(st.session_state.get("held_user", 1)), result.held.size) - 1
 
 
 def interval(half: float) -> str:
@@ -127,8 +166,16 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     """Everything that finished runs show."""
     shown = lettered(results)
     said = sentences(shown)
-    verdict(_verdict(shown))
-    show(recalls(shown), "recall", " ".join(said))
+    above = st.container()
+    step = _replayed(shown)
+    with above:
+        if step == math.inf:
+            verdict(_verdict(shown))
+            show(recalls(shown), "recall", " ".join(said))
+        else:
+            frame = _frame(shown, step, _place(shown[0][1]))
+            verdict(frame.verdict)
+            draw(frame.figures["recall"], "recall", frame.verdict)
     few = shown[0][1].by_user.size
     if few < 30:
         st.warning(
@@ -139,7 +186,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     observations(said)
     python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
     tab("Protection and recall", "accounts", lambda: _accounts(shown))
-    tab("One user's ten best", "one-user", lambda: one_user(shown))
+    tab("One user's ten best", "one-user", lambda: one_user(shown, step))
     tab("Export", "export", lambda: _export(shown))
 
 
@@ -201,27 +248,42 @@ def _export(shown: Results) -> None:
         code(result.spec.command(), "bash")
 
 
-def one_user(results: Results) -> None:
-    """What one held-out person is recommended, and whether they liked it."""
-    split = results[0][1].split
-    held = np.unique(split.target.users)
-    place = controls.whole("Held-out person", "held_user", 1, int(held.size), 1) - 1
-    user = int(held[place])
-    liked = set(split.target.items[split.target.users == user].tolist())
-    known = split.query.items[split.query.users == user]
-    columns = {}
-    for letter, result in results:
-        best = top_items(result.model.block(np.array([user]))[0], known)
-        columns[letter] = [
-            ("● " if int(j) in liked else "") + split.train.item_label(int(j)) for j in best
-        ]
-    longest = max(len(c) for c in columns.values())
-    frame = pd.DataFrame({k: v + [""] * (longest - len(v)) for k, v in columns.items()})
-    frame.insert(0, "rank", range(1, longest + 1))
-    st.dataframe(
-        not_computed(frame), hide_index=True, alt=f"Ten best items for held-out person {place + 1}."
+def one_user(results: Results, step: float) -> None:
+    """What one held-out person is recommended after a step, and whether they liked it."""
+    first = results[0][1]
+    place = controls.whole("Held-out person", "held_user", 1, first.held.size, 1) - 1
+    with st.container(key=f"list-of-{place}"):
+        lists = pd.DataFrame(_lists(results, step, place)).map(controls.plain)
+        st.table(lists, border="horizontal")
+    target, query = (
+        part.users == first.held[place] for part in (first.split.target, first.split.query)
     )
     st.caption(
-        f"● liked by this person, who did not show it (such items: {len(liked)}). {known.size} "
+        f"● liked by this person, who did not show it (such items: {target.sum()}). {query.sum()} "
         "liked items were known when the list was made, and are left out."
+        + f" These lists are of the last step, as of all but the first {LISTED} persons."
+        * (place >= LISTED)
     )
+
+
+def _lists(results: Results, step: float, place: int) -> dict[str, list[str]]:
+    """The best items for one held-out person after a step, by letter, those that they like
+    marked.
+    """
+    first = results[0][1]
+    user, target = int(first.held[place]), first.split.target
+    liked = set(target.items[target.users == user].tolist())
+    columns = {}
+    for letter, result in results:
+        seen = result.pictures
+        if step == math.inf or place >= LISTED or not seen:
+            best = result.listed(user)
+        else:
+            best = seen[max(k for k in seen if k <= max(step, min(seen)))][place]
+        columns[letter] = [
+            ("● " if int(j) in liked else "") + first.split.train.item_label(int(j))
+            for j in best
+            if j >= 0
+        ]
+    longest = max(map(len, columns.values()))
+    return {k: v + ["–"] * (longest - len(v)) for k, v in columns.items()}

@@ -104,12 +104,23 @@ def part_tiles(item: Learned) -> go.Figure:
 
 
 def tiles_after(item: Learned, share: float) -> go.Figure:
-    """The same after a ``share`` of its rounds, where it was watched: all of them, or the last
-    picture before.
-    """
+    """The same after a ``share`` of its rounds, where it was watched."""
+    return _tiles(item, _after(item, share))
+
+
+def words_after(item: Learned, share: float, count: int) -> list[list[str]]:
+    """The heaviest words of each topic after a ``share`` of the rounds, likewise."""
+    words = item.result.clean.words
+    named = ([words[row] for row in rows if row >= 0] for rows in _after(item, share).T)
+    return [[word for word in some if not _COARSE.match(word)][:count] for some in named]
+
+
+def _after(item: Learned, share: float) -> NDArray[Any]:
+    """The picture after a ``share`` of the rounds, or the last one before."""
     seen = item.result.pictures
-    until = share * item.result.final.iteration
-    return _tiles(item, seen[max(k for k in seen if k <= max(until, min(seen)))][:, item.order])
+    until = max(share * item.result.final.iteration, min(seen))
+    picture: NDArray[Any] = seen[max(k for k in seen if k <= until)][:, item.order]
+    return picture
 
 
 def _tiles(item: Learned, parts: NDArray[Any]) -> go.Figure:

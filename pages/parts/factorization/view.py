@@ -70,6 +70,7 @@ _TILES = (
     "are released once, and the parts are learned from them."
 )
 _WORDS = 5  # of a topic, in the table
+_STEP = 5  # % of the rounds between two places of the slider
 
 
 def factors_so_far(job: jobs.Job) -> bool:
@@ -86,6 +87,8 @@ def factors_so_far(job: jobs.Job) -> bool:
                     name = f"live-{item.result.spec.card.name}"
                     tiles = factor_charts.part_tiles(item)
                     draw(tiles, name, f"Parts so far: {item.name}.", toolbar=False)
+    else:
+        _topics(items, 100)
     figure, _ = factor_charts.objective_curves(items)
     draw(figure, "live-factors", "Objective per round so far.")
     return True
@@ -106,13 +109,13 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
     notes = list(map(controls.plain, done[0].samples.notes))
     above = st.container()
     percent = _replayed(items)
-    verdict(_frame(items, percent).verdict if images else factor_verdict(items))
+    verdict(_frame(items, percent).verdict)
     with above:
         if images:
             _parts(items, percent)
         else:
-            _topics(items)
-    observations([*factor_observations(items), *notes], most=0)  # the tiles say the first
+            _topics(items, percent)
+    observations([*factor_observations(items), *notes], most=0)  # the figure shows the first
     python_lines.of_runs([(item.name, item.result.spec) for item in items])
     if images:
         tab("One image rebuilt", "sample", lambda: rebuilt_image(items))
@@ -161,14 +164,14 @@ def _size(result: FactorResult) -> str:
 
 
 def _replayed(items: list[Learned]) -> int:
-    """Draw the slider of finished runs on images; returns where it stands, in percent."""
+    """Draw the slider of finished runs; returns where it stands, in percent."""
     results = [item.result for item in items]
     if not all(result.finished and result.pictures for result in results):
         return 100
     return drag.replay(
         "f-replay",
         results,
-        range(5, 101, 5),
+        range(_STEP, 101, _STEP),
         lambda living, percent: _frame(learned(living), percent),
         "Rounds (%)",
     )
@@ -176,14 +179,20 @@ def _replayed(items: list[Learned]) -> int:
 
 def _frame(items: list[Learned], percent: int) -> drag.Frame:
     """What the page shows after so many % of the rounds."""
-    if percent == 100:
-        tiles, said = [factor_charts.part_tiles(item) for item in items], factor_verdict(items)
-    else:
-        tiles = [factor_charts.tiles_after(item, percent / 100) for item in items]
+    said = factor_verdict(items)
+    if percent < 100:
         said = f"After {percent} % of the rounds, the objective (lower is better) is: {{}}."
         said = said.format(", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items))
-    names = (f"parts-{item.result.spec.card.name}" for item in items)
-    return drag.Frame(said, dict(zip(names, tiles, strict=True)))
+    if items[0].result.clean.unit != "image":
+        rows = zip(*(_heads(item, percent) for item in items), strict=True)
+        return drag.Frame(said, {}, {"topics": [cell for row in rows for cell in row]})
+    tiles = {
+        f"parts-{item.result.spec.card.name}": factor_charts.part_tiles(item)
+        if percent == 100
+        else factor_charts.tiles_after(item, percent / 100)
+        for item in items
+    }
+    return drag.Frame(said, tiles)
 
 
 def _objective_after(item: Learned, percent: int) -> str:
@@ -226,23 +235,32 @@ def _how(item: Learned) -> str:
     return f"{said} a round" if isinstance(spec.noise, RoundEpsilon) else said
 
 
-def _topics(items: list[Learned]) -> None:
+def _topics(items: list[Learned], percent: int) -> None:
     """Draw the heaviest words of each topic, the same topic in the same row."""
-    words = items[0].result.clean.words
-    columns = {
-        item.name: [
-            controls.plain(", ".join(word for word, _ in topic)) or "(empty)"
-            for topic in shown_words(item.dictionary, words, _WORDS)
-        ]
-        for item in items
-    }
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame({i.name: _heads(i, percent) for i in items}).map(controls.plain)
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="topic")
-    st.table(frame, border="horizontal")  # whole, on a phone too
+    with st.container(key="topics"):
+        st.table(frame, border="horizontal")  # whole, on a phone too
     st.caption(
         f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic, coarse ones left "
-        "out. Topics are matched one to one to the first method's by the cosine of their weights."
+        "out. Topics are matched one to one to the first method's by the cosine of their weights. "
+        "Before the last round ● marks words that are new since the step before."
     )
+
+
+def _heads(item: Learned, percent: int) -> list[str]:
+    """The heaviest words of each topic after so many % of the rounds, new ones marked."""
+    if percent == 100:
+        named = shown_words(item.dictionary, item.result.clean.words, _WORDS)
+        return [", ".join(word for word, _ in topic) or "(empty)" for topic in named]
+    now, before = (
+        factor_charts.words_after(item, max(share, _STEP) / 100, _WORDS)
+        for share in (percent, percent - _STEP)
+    )
+    return [
+        ", ".join(word if word in old else f"● {word}" for word in words) or "(empty)"
+        for words, old in zip(now, before, strict=True)
+    ]
 
 
 def _bars(items: list[Learned]) -> None:

@@ -4,7 +4,7 @@ if (!window.dpmcDrag) {
   // Verdict and figures follow a slider while it is dragged, without the server: what the page
   // shows at each of its values is fetched once somebody is about to move it.
   const PLAYED = 4000; // milliseconds for all values
-  const played = new Set(); // by themselves, by address
+  const played = new Set(); // by themselves: their sliders
   const fetched = new Map(); // the latest, by address
   let playing = null, next = null, unsettled = false;
 
@@ -12,7 +12,7 @@ if (!window.dpmcDrag) {
     const { slider, ahead, at, values, reversed, once } = place.dataset;
     const input = document.querySelector(`.st-key-${slider} input`);
     const button = place.querySelector("button");
-    return { input, ahead, at: Number(at), values: JSON.parse(values), reversed, once, button };
+    return { slider, input, ahead, at: Number(at), values: JSON.parse(values), reversed, once, button };
   }).filter(({ input }) => input);
 
   const fetchFrames = async ({ ahead }) => {
@@ -55,6 +55,12 @@ if (!window.dpmcDrag) {
     if (!known) return;
     const text = document.querySelector(".st-key-verdict p")?.firstChild;
     if (text) text.nodeValue = frames.verdicts[k];
+    Object.entries(frames.cells).forEach(([name, cells]) => {
+      document.querySelectorAll(`.st-key-${name} td`).forEach((cell, i) => {
+        const words = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
+        if (words) words.nodeValue = cells[k][i];
+      });
+    });
     // one figure with each picture of the screen: two would take longer than a picture lasts
     Object.entries(frames.figures).forEach(([name, changes], i) => {
       if (i) requestAnimationFrame(() => redraw(name, changes, k));
@@ -132,8 +138,8 @@ if (!window.dpmcDrag) {
           if (held && Number(held.input.value) !== held.at) follow(held);
         }, 100);
         const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        const run = sliders().find(({ once, ahead }) => once && !played.has(ahead));
-        if (run) played.add(run.ahead);
+        const run = sliders().find(({ once, slider }) => once && !played.has(slider));
+        if (run) played.add(run.slider);
         if (run && !still) play(run);
       }
     }

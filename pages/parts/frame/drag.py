@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from weakref import ref
@@ -26,10 +26,13 @@ from pages.parts.ui import figures, on_screen
 
 @dataclass(frozen=True)
 class Frame:
-    """A page at one value of a slider: its verdict, and its figures by name."""
+    """A page at one value of a slider: its verdict, its figures by name, and the cells of its
+    tables by the key of the container that each is in.
+    """
 
     verdict: str
     figures: Mapping[str, go.Figure]
+    cells: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def follow(
@@ -109,6 +112,7 @@ def frames(
 ) -> str:
     """The frames at ``values`` as JSON: of each figure the ``paths`` to what differs between any
     two of them, and by value what stands there; null for a value at which nothing can be drawn.
+    Of each table all cells by value.
     """
     drawn: dict[int, Frame] = {}
     for k, value in enumerate(values):
@@ -121,8 +125,17 @@ def frames(
         at = {k: [_short(_at(one, path)) for path in paths] for k, one in whole.items()}
         changes[name] = {"paths": paths, "values": [at.get(k) for k in range(len(values))]}
     verdicts = {k: on_screen.unbroken(written(frame.verdict)) for k, frame in drawn.items()}
+    cells = [frame.cells for frame in drawn.values()][:1]
     return json.dumps(
-        {"verdicts": [verdicts.get(k) for k in range(len(values))], "figures": changes}
+        {
+            "verdicts": [verdicts.get(k) for k in range(len(values))],
+            "figures": changes,
+            "cells": {
+                name: [drawn[k].cells[name] if k in drawn else None for k in range(len(values))]
+                for tables in cells
+                for name in tables
+            },
+        }
     )
 
 

@@ -133,8 +133,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
         show(figure, f"tradeoff-{view}", alt, numbers)
     if ours := _by_our_proof(points):
         st.caption(
-            f":material/info: ε of {_noises(ours)} noise by our own proof, not yet "
-            "peer-reviewed."
+            f":material/info: ε of {_noises(ours)} noise by our own proof, not yet peer-reviewed."
         )
     observations(others, most=0)  # the figure shows them
     if view == "curves" and axis == "n_users":

@@ -162,8 +162,11 @@ def bars(
     colours: Sequence[str],
     title: str,
     baselines: Mapping[str, float],
+    room: float = 0.0,
 ) -> go.Figure:
-    """Bars with 95 % intervals (half widths ``halves``), and a line for each of ``baselines``."""
+    """Bars with 95 % intervals (half widths ``halves``), and a line for each of ``baselines``; the
+    axis reaches to ``room`` at least.
+    """
     fig = figure("", title, height=400)
     texts = [
         f"{wrapped(name)}<br><b>{three(height)}</b>"
@@ -180,7 +183,7 @@ def bars(
     fig.update_xaxes(
         tickvals=list(range(len(names))), ticktext=texts, range=[-0.5, len(names) - 0.5]
     )
-    top = max([*heights, *baselines.values()]) * 1.12 or 1.0
+    top = max([*heights, *baselines.values(), room]) * 1.12 or 1.0
     fig.update_yaxes(range=(0.0, top))
     for value in baselines.values():
         level(fig, value)
