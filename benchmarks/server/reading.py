@@ -1,4 +1,4 @@
-"""How easily each page reads: words before the folds, and Flesch's reading ease of them.
+"""How easily each page reads: words before the tabs, and Flesch's reading ease of them.
 
 ``python -m benchmarks.server.reading http://127.0.0.1:8501``, with the app running there. Flesch
 (1948): 206.835 − 1.015 words per sentence − 84.6 syllables per word; above 60 is plain English.
@@ -13,11 +13,12 @@ PATHS = (
     *("/", "/mechanisms", "/budget", "/completion", "/factorization", "/tradeoffs", "/audit"),
     *("/game", "/papers", "/runs", "/datasets", "/lessons"),
 )
-# paragraphs and list items that a visitor reads, outside figures, controls and folds
+# paragraphs and list items that a visitor reads, outside figures, controls and tabs
 _TEXTS = """() => [...document.querySelectorAll(
     '[data-testid="stMain"] [data-testid="stMarkdownContainer"] p,'
     + '[data-testid="stMain"] [data-testid="stMarkdownContainer"] li')]
-  .filter(e => !e.closest('.stExpander, label, button, a, [data-testid="stMetric"]')
+  .filter(e => !e.closest(
+      '.stExpander, .st-key-tab-content, label, button, a, [data-testid="stMetric"]')
     && e.checkVisibility({checkVisibilityCSS: true}))
   .map(e => e.innerText)"""
 
@@ -48,7 +49,7 @@ def sentences_of(texts: list[str]) -> list[str]:
 
 
 def texts(page: Page, address: str) -> list[str]:
-    """What a page says before its folds."""
+    """What a page says before its tabs."""
     page.goto(address)
     page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=60_000)
     page.wait_for_selector('[data-test-script-state="notRunning"]', timeout=60_000)
