@@ -4,10 +4,10 @@ import streamlit as st
 
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.frame.page import head, tab
-from pages.parts.runs import view
+from pages.parts.runs import session, view
 from pages.parts.runs import view as runs_view
 from pages.parts.runs.view import titles
-from pages.parts.server import jobs, run_store
+from pages.parts.server import jobs, run_store, user_data
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
 
@@ -24,10 +24,15 @@ def main() -> None:
         return
     try:
         store = run_store.store()
+        opened = session.opened()
         where = view.filters(store)
-        total = store.count(where)
-        mine = jobs.runs()
-        rows = sorted(store.rows(where, limit=AT_ONCE), key=lambda row: row["key"] not in mine)
+        brought, of_file = session.rows(opened, where)
+        total = store.count(where) + len(of_file)
+        there = {row["key"] for row in brought}
+        mine = jobs.runs() | there
+        kept = store.rows(where, limit=AT_ONCE)
+        rows = brought + [row for row in kept if row["key"] not in there]
+        rows = sorted(rows, key=lambda row: row["key"] not in mine)[:AT_ONCE]
     except StoreError as error:
         runs_view.without_store(error)
         return
@@ -38,12 +43,15 @@ def main() -> None:
         runs_view.nothing_kept(filtered=bool(where))
     runs_view.picture(rows)
     named = [key for key in st.query_params.get("runs", "").split(",") if key]
-    ticked = view.picked(rows, total) if rows else []
-    records = view.to_compare(store, ticked, named[: view.MOST_COMPARED])
+    ticked = view.picked(rows, total, mine, of_file) if rows else []
+    known = user_data.shown_runs("")
+    records = view.to_compare(known, ticked, named[: view.MOST_COMPARED])
     if records:
+        user_data.say_from_file(known)
         runs_view.compare(records)
-        view.of_compared(records)
+        view.of_compared(records, known.used)
     tab("What is kept here", "about", about)
+    tab("Session", "session", lambda: session.offer(opened))
     if total:
         tab(
             f"Export {total:,} run{'s' * (total != 1)}",

@@ -288,7 +288,11 @@ def _before(plan: ModelPlan | None) -> None:
 
 def _kept(plan: ModelPlan) -> Search | None:
     try:
-        return kept(plan, user_data.runs_for(plan.base.dataset))
+        runs = user_data.shown_runs(plan.base.dataset)
+        try:
+            return kept(plan, runs)
+        finally:
+            user_data.say_from_file(runs)
     except DataError as error:  # the goal is reached everywhere, or nowhere
         st.info(controls.plain(str(error)), icon=":material/block:")
     except StoreError as error:

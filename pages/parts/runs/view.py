@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -17,12 +17,12 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.run import TASKS, better
-from dpmc_core.experiments.store.records import Record, spec_of
+from dpmc_core.experiments.store.records import Record, Runs, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import tab, verdict
-from pages.parts.server import jobs, run_store, settings
+from pages.parts.server import run_store, settings
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
@@ -47,16 +47,17 @@ def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
     )
 
 
-def of_compared(records: Sequence[Record]) -> None:
-    """Offer the compared runs as a file, and to delete them where that is allowed."""
+def of_compared(records: Sequence[Record], of_file: Set[str]) -> None:
+    """Offer the compared runs as a file, and to delete those of the store where that is allowed."""
     download(
         "These runs whole: steps, ledgers, statements (JSON)",
         "dpmc-runs.json",
         lambda: [r.summary for r in records],
         icon=":material/download:",
     )
-    if settings.of("DPMC_DELETE_RUNS"):
-        _deleting(tuple(r.key for r in records))
+    keys = tuple(r.key for r in records if r.key not in of_file)
+    if keys and settings.of("DPMC_DELETE_RUNS"):
+        _deleting(keys)
 
 
 def _deleting(keys: tuple[str, ...]) -> None:
@@ -117,16 +118,23 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
     return {column: chosen for column, chosen in out.items() if chosen}
 
 
-def picked(rows: Sequence[dict[str, Any]], total: int) -> list[str]:
-    """Draw the table; returns the keys of up to ``MOST_COMPARED`` ticked runs."""
+def picked(
+    rows: Sequence[dict[str, Any]], total: int, mine: Set[str], of_file: Set[str]
+) -> list[str]:
+    """Draw the table, which says which runs are ``mine`` and which are known from a file alone;
+    returns the keys of up to ``MOST_COMPARED`` ticked runs.
+    """
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
         + ", of everybody who uses this server; what you ran one by one is first. "
         f"Tick up to {MOST_COMPARED} to compare."
+        + f" From your file, not computed here: {len(of_file):,}."
+        * bool(of_file)
     )
-    mine = jobs.runs()
     shown = pd.DataFrame([_cells(row) | {"mine": row["key"] in mine} for row in rows])
+    if of_file:
+        shown["from a file"] = [row["key"] in of_file for row in rows]
     event = st.dataframe(
         shown,
         hide_index=True,
@@ -180,14 +188,14 @@ def _stated(row: dict[str, Any]) -> str:
     return "none finite" if row["epsilon"] is None else three(row["epsilon"])
 
 
-def to_compare(store: RunStore, ticked: Sequence[str], linked: Sequence[str]) -> list[Record]:
+def to_compare(store: Runs, ticked: Sequence[str], linked: Sequence[str]) -> list[Record]:
     """Find the runs to compare: those ``ticked``, or else those ``linked``.
 
     The address names the latter, and follows the ticks. A sentence says so where runs are not
     in the store.
     """
     keys = _keys(ticked, linked)
-    found = store.find(keys)
+    found = store.find(keys, whole=True)
     missing = [key for key in keys if key not in found]
     if missing:
         st.warning(

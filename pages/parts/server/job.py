@@ -72,8 +72,8 @@ class Job:
     finished run could not be kept in the store, if so, ``let_go`` which former results made room
     for these, ``where`` it was computed, if not where it should be. ``expected`` seconds and
     ``amounts`` of progress belong to each spec. ``session`` is the visitor's, ``sets`` the own
-    data that it may read. ``drawn`` and ``trail`` are the page's: whether it has drawn results, and
-    what it noted of them as they came.
+    data that it may read, ``address`` the page with the settings that began it. ``drawn`` and
+    ``trail`` are the page's: whether it has drawn results, and what it noted of them as they came.
     """
 
     kind: str = "task"
@@ -91,6 +91,7 @@ class Job:
     amounts: tuple[int, ...] = ()
     session: str = ""
     sets: tuple[OwnSet, ...] = ()
+    address: str = ""
     drawn: bool = False
     trail: list[tuple[int, float]] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -191,7 +192,7 @@ class Box:
     def forget(self, name: str) -> None:
         """Cancel and drop the jobs that see the own set called ``name``."""
         with self._lock:
-            seeing = {job for job in self._all() if any(one.name == name for one in job.sets)}
+            seeing = {job for job in self.every() if any(one.name == name for one in job.sets)}
             for job in seeing:
                 job.cancel()
             self._drop(seeing)
@@ -208,7 +209,7 @@ class Box:
         """
         of_one, of_all = settings.of("DPMC_RESULTS_OF_ONE_MB"), settings.of("DPMC_RESULTS_MB")
         with self._lock:
-            sizes = {old: RESULTS.of(old) for old in self._all() - {job}}
+            sizes = {old: RESULTS.of(old) for old in self.every() - {job}}
             mine, going = sum(sizes.values()) + megabytes, set[Job]()
             for old in sorted(sizes, key=lambda old: (old.kind != job.kind, old.started)):
                 if mine <= of_one and RESULTS.fits(megabytes, of_all, {job, *going}):
@@ -231,7 +232,8 @@ class Box:
                     "run them again to see them."
                 )
 
-    def _all(self) -> set[Job]:
+    def every(self) -> set[Job]:
+        """Return the current jobs and the former ones."""
         return {*self._jobs.values(), *self._former.values()}
 
     def _drop(self, gone: set[Job]) -> None:

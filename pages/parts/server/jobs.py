@@ -42,6 +42,7 @@ __all__ = [
     "current",
     "forget_own",
     "look_after",
+    "of_visit",
     "place_of",
     "session",
     "standing",
@@ -330,6 +331,11 @@ def _box() -> Box:
 def runs() -> frozenset[str]:
     """Keys of the visit's own runs in the store."""
     return frozenset(_box().runs)
+
+
+def of_visit() -> list[Job]:
+    """Return the visit's jobs, the latest first."""
+    return sorted(_box().every(), key=lambda job: job.started, reverse=True)
 
 
 def token_of_visit(token: str) -> str:

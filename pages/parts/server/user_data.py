@@ -15,9 +15,13 @@ from dpmc_core.datasets.own import OwnSet
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.store.records import PassingRuns, Runs
+from dpmc_core.experiments.store.session import Beside, Session
+from dpmc_core.wording import counted
 from pages.parts.server import job, jobs, logs, run_store, settings
 
-KEYS = _SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"  # of the session's state
+_SETS, _TOKEN, _RUNS = "own-sets", "own-token", "own-runs"
+BROUGHT, OPENED = "s_brought", "opened-session"  # a file of a session, and what was made of it
+KEYS = (_SETS, _TOKEN, _RUNS, BROUGHT, OPENED)  # of the session's state
 
 
 def _of_this_visit() -> Mapping[str, OwnSet]:
@@ -120,3 +124,20 @@ def runs_for(dataset: str) -> Runs:
         return run_store.store()
     runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
     return runs
+
+
+def shown_runs(dataset: str) -> Beside:
+    """The same to be shown, not added to: with the runs of a session that was opened."""
+    runs = runs_for(dataset)
+    opened = st.session_state.get(OPENED, (None, None))[1]
+    known = isinstance(opened, Session) and not user_datasets.is_own(dataset)
+    return Beside(runs, opened.runs if known else PassingRuns())
+
+
+def say_from_file(runs: Beside) -> None:
+    """Say how many of the runs that were found in ``runs`` are a file's."""
+    if runs.used:
+        st.caption(
+            f":material/upload_file: {counted(len(runs.used), 'run', 'runs')} from a file: not "
+            "computed here."
+        )

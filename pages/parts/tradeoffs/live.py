@@ -51,7 +51,9 @@ class Live:
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
         spec = self.built.spec
-        points, kept = ([], 0) if spec is None or self.built.problem else _stored_points(spec)
+        points, kept, of_file = (
+            ([], 0, 0) if spec is None or self.built.problem else _stored_points(spec)
+        )
         quick, quick_left = self.built.quick, self._quick_left(points)
         panel(
             Panel(
@@ -68,7 +70,7 @@ class Live:
                 kept=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
-                left=1.0 if spec is None else 1 - kept / how_many(spec),
+                left=1.0 if spec is None else 1 - (kept - of_file) / how_many(spec),
                 quick_left=quick_left,
                 hint="" if spec is None else _length(spec),
             )
@@ -121,13 +123,13 @@ def _start(spec: SweepSpec) -> jobs.Job:
     return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
 
 
-def _stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
+def _stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
     """Read a sweep from the store; nothing, and a sentence, where it cannot be read."""
     try:
         return view.stored_points(spec)
     except StoreError as error:
         st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
-        return [], 0
+        return [], 0, 0
 
 
 def _length(spec: SweepSpec) -> str:

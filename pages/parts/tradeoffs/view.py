@@ -34,16 +34,19 @@ def example_for(protect: str, vary: str, by: str) -> str:
     return "people" if vary == "people" else "user" if protect == "user" else f"rating-{by}"
 
 
-def stored_points(spec: SweepSpec) -> tuple[list[Point], int]:
-    """The points of ``spec`` that the store holds, and how many runs they are of.
+def stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
+    """The points of ``spec`` that the store holds or a file, how many runs they are of, and how
+    many of these are a file's.
 
     Raises ``StoreError``.
     """
     with st.spinner(
         "Looking for runs that are kept…"
     ):  # noise for a total ε may have to be found first
-        runs = finished(spec, own_data.runs_for(str(dict(spec.base)["dataset"])))
-    return points_of(runs), len(runs)
+        known = own_data.shown_runs(str(dict(spec.base)["dataset"]))
+        runs = finished(spec, known)
+    own_data.say_from_file(known)
+    return points_of(runs), len(runs), len(known.used)
 
 
 def left_of(spec: SweepSpec, points: Sequence[Point]) -> float:
@@ -74,7 +77,7 @@ def measures(points: Sequence[Point]) -> str:
 def so_far(job: jobs.Job) -> bool:
     """The curves of a running sweep."""
     try:
-        points, _ = stored_points(job.specs[0])
+        points, *_ = stored_points(job.specs[0])
     except StoreError:
         return False
     lines = tradeoff_charts.lines_of(points, axis_of(job.specs[0]))

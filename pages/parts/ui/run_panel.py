@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -113,6 +114,7 @@ def panel(of: Panel) -> None:
             st.query_params[of.look.flag] = "1" if asked == of.wanted else "quick"
         try:
             job = of.start(asked[0]) if of.start else jobs.start(of.kind, asked)
+            job.address = _address(of.look.flag)
         except DPMCError as error:
             st.error(controls.said(run_store.told(error)))
     if job is None:
@@ -123,6 +125,12 @@ def panel(of: Panel) -> None:
         _active(of, job)
     else:
         _over(of, job)
+
+
+def _address(flag: str) -> str:
+    """The page with its settings, as a link that runs nothing."""
+    given = {key: st.query_params.get_all(key) for key in st.query_params if key != flag}
+    return f"{controls.current_page().removesuffix('.py')}?{urlencode(given, doseq=True)}"
 
 
 def note_quick_look(repetitions: int) -> None:
