@@ -226,7 +226,7 @@ def test_words_match_the_numbers(results: list[Named]) -> None:
     )
     said = texts.verdict(pair, asked)
     assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise protects one release best")
-    assert "best attacker is right 63.8 times in 100 (Laplace 69.7)" in said
+    assert "best: at most 63.8 % right guesses (Laplace 69.7)" in said
 
 
 def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None:

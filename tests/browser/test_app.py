@@ -234,13 +234,13 @@ def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/mechanisms?m_alpha=0.72&m_by=epsilon")
     ready(page)
     turn_to(page, "More findings")
-    expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
+    expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
     page.get_by_text("More settings").click()
     page.get_by_text("Log densities").click()
     expect(page).to_have_url(re.compile(r"m_view=Log(\+|%20)densities"))
     assert "m_alpha=0.72" in page.url
     page.reload()
-    expect(page.get_by_text("At equal pure ε Huber's variance").first).to_be_visible()
+    expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
 
 
 def test_scripts_of_figures_are_asked_for_with_the_page(page: Page, app_url: str) -> None:
@@ -375,7 +375,7 @@ def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None
     page.get_by_role("button", name="Next").click()
     # the title makes room for the step; the tab says which page it is
     expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=30_000)
-    expect(page.get_by_text("What this page concludes stands here")).to_be_visible()
+    expect(page.get_by_text("Answer to see the conclusion")).to_be_visible()
     expect(page.get_by_text("Step 4 of 6")).to_be_visible()
     expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
 

@@ -31,8 +31,8 @@ def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
     others = [f"{title} {guess}" for title, guess in written.items() if title not in best]
     beside = f" ({', '.join(others)})" if others else ""
     return (
-        f"{equal}, {_listed(best)} noise protect{'s' * (len(best) == 1)} one release best: the "
-        f"best attacker is right {least:.1f} times in 100{beside}."
+        f"{equal}, {_listed(best)} noise protect{'s' * (len(best) == 1)} one release best: at "
+        f"most {least:.1f} % right guesses{beside}."
     )
 
 

@@ -42,7 +42,7 @@ def panels(titles: Sequence[str], x_title: str, y_title: str, *, own_y: bool = F
         across,
         shared_yaxes=False if own_y else "all",
         horizontal_spacing=0.12 if own_y else 0.05,
-        vertical_spacing=0.3 / down,
+        vertical_spacing=0.36 / down,
         subplot_titles=titles if any(titles) else None,
     )
     house = figure("", "", height=430 if down == 1 else 300 * down + 60).layout
