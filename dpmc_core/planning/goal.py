@@ -265,9 +265,16 @@ class Search:
         def amount(text: str) -> str:
             return f"a total ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
-        start = f"{self.plan.base.card.title} {is_} {self.plan.goal} from"
+        title = self.plan.base.card.title
+        start = f"{title} {is_} {self.plan.goal} from"
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
+            if not high:  # nowhere reached
+                is_not = "is not" if self.plan.target is None else "does not reach"
+                upto = amount(three(self.low))
+                return (
+                    f"{title} {is_not} {self.plan.goal} up to {upto}; {more} ({self.spent} runs)."
+                )
             return f"{start} {amount(between)} on; {more} ({self.spent} runs)."
         return f"{start} {amount('about ' + three(self.estimate))} on ({between}, 95 %)."
 

@@ -249,8 +249,10 @@ class _Looking:
 def _missed(plan: ModelPlan, probe: Probe) -> str:
     """What can be reached in the place of the goal."""
     more = "More people" if plan.vary == "epsilon" else "A larger ε"
+    measure = TASKS[plan.base.task].measure.partition(" (")[0]
     return (
-        f"“{plan.goal}” is not reached at {VARIED[plan.vary]} = {three(plan.most)}: it is "
-        f"{three(probe.mean)} there on average of {len(probe.values)} runs. {more}, another method "
-        "or an easier goal can be reached."
+        f"“{plan.goal}” is not reached at {VARIED[plan.vary]} = {three(plan.most)}: {measure} is "
+        f"{three(probe.mean)} there on average of {len(probe.values)} runs, and misses it by "
+        f"{three(abs(float(np.mean(probe.margins))))}. {more}, another method or an easier goal "
+        "can be reached."
     )

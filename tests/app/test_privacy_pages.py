@@ -591,3 +591,19 @@ def test_staircase_noise_stays_with_numbers() -> None:
     assert not app.exception
     assert not app.error
     assert app.selectbox(key="x_noise").value == "laplace"
+
+
+@pytest.mark.parametrize("page", ["audit", "game"])
+def test_an_epsilon_that_a_noise_cannot_have_is_one_sentence(page: str) -> None:
+    app = open_page(page, x_noise="staircase", x_epsilon="1000")
+    assert not app.exception
+    assert len(app.error) == 1
+
+
+def test_what_does_not_count_leaves_the_score_of_the_game() -> None:
+    app = open_page("game")
+    app.button(key="guess-in").click().run()
+    app.number_input(key="x_delta").set_value(1e-6).run()
+    assert "You were right in" in verdict_of(app)
+    app.number_input(key="x_epsilon").set_value(2.0).run()
+    assert "Guess, round by round" in verdict_of(app)

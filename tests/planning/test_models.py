@@ -107,7 +107,7 @@ def test_an_end_that_nothing_decides_is_open() -> None:
     """
     found = searched(ModelPlan(base=BASE, target=0.7863), 1, 0.03)  # reached at ε = 51
     assert found.ends_known == (True, False)
-    assert "at least" in found.sentence
+    assert " up to " in found.sentence
     assert found.as_dict()["interval_95"][1] is None
     assert found.low < 51
 
@@ -119,7 +119,9 @@ def test_an_estimate_lies_in_its_interval() -> None:
 
 
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
-    with pytest.raises(DataError, match=r"is not reached at ε = 50: it is 0\.7\d+ there"):
+    with pytest.raises(
+        DataError, match=r"is not reached at ε = 50: held-out RMSE.* is 0\.7\d+ there"
+    ):
         searched(ModelPlan(base=BASE, target=0.5), 0, 0.01)
     with pytest.raises(DataError, match=r"is reached at ε = 0\.1 already"):
         searched(ModelPlan(base=BASE, target=1.5), 0, 0.01)
@@ -176,6 +178,9 @@ def test_what_is_kept_is_said_without_a_run() -> None:
     assert len(first.probes) == 1
     assert first.estimate is None
     assert "at most 200 on; not narrowed down yet" in first.sentence
+    missed = replace(first, probes=tuple(replace(one, decided=-1) for one in first.probes))
+    assert " up to " in missed.sentence
+    assert " on; " not in missed.sentence
 
 
 def test_people_can_be_asked() -> None:

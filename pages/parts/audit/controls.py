@@ -16,6 +16,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
     AuditSpec,
 )
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
+from dpmc_core.experiments.tasks.audit_targets import claimed_release
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from pages.parts.audit.own_outputs import DELTAS
 from pages.parts.server import user_data as own_data
@@ -87,7 +88,10 @@ class Asked:
     def build(self) -> Built:
         """Build the audit, or a sentence about what is wrong."""
         try:
-            return Built(AuditSpec(**self.fields), "")
+            spec = AuditSpec(**self.fields)
+            if spec.target == "number":  # not every noise has every ε
+                claimed_release(spec).mechanism.best_guess(1.0)
+            return Built(spec, "")
         except DPMCError as error:
             return Built(None, str(error))
 

@@ -67,9 +67,9 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
         out.append(
-            "**As published is not private**: it starts from the data's singular vectors, and "
-            f"{published.result.final.iteration} noisy rounds change them by "
-            f"{100 * published.result.final.moved:.2g} % only."
+            "**As published is not private**: it starts from the data's singular vectors, without "
+            f"noise; {published.result.final.iteration} noisy rounds change them by "
+            f"{three(100 * published.result.final.moved)} %."
         )
     out += [
         baseline_sentence(item)

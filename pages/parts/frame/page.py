@@ -103,7 +103,8 @@ def _chosen(titles: Mapping[str, str]) -> str:
     if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
         st.session_state[chose] = asked
     wanted = st.session_state.get(chose, first)
-    if asked == wanted and wanted not in titles and not on_screen.now().running:
+    linked = asked == wanted != st.session_state.get(_WRITTEN)
+    if linked and wanted not in titles and not on_screen.now().running:
         problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
         st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")
     st.session_state["tab"] = wanted if wanted in titles else first

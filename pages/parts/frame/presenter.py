@@ -75,10 +75,8 @@ def bar() -> None:
         if moves is not None:
             for label, key, by in (("Less", "Left", -1), ("More", "Right", 1)):
                 st.button(label, key=f"step-{key}", shortcut=key, on_click=moves.move, args=(by,))
-        for label, key, to in (
-            ("Previous page", "PageUp", here - 1),
-            ("Next page", "PageDown", here + 1),
-        ):
+        turns = (("Previous page", "PageUp", here - 1), ("Next page", "PageDown", here + 1))
+        for label, key, to in () if "lesson" in st.query_params else turns:  # a lesson has its own
             st.button(
                 label,
                 key=f"to-{key}",

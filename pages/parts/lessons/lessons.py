@@ -81,6 +81,8 @@ def begin(name: str, step: int = 1) -> None:
     if "run" in to.settings:
         place["run"] = "1"
         st.session_state.pop(Look.used, None)  # each such step runs
+    if on_screen.presenting():
+        place["present"] = "true"
     if (
         controls.current_page() == path
     ):  # its widgets hold their values, and the address follows them
@@ -176,6 +178,7 @@ def _step(lesson: Lesson, step: int) -> None:
             icon=":material/flag:" if last else ":material/arrow_forward:",
             type="primary",
             key="lesson-next",
+            shortcut="PageDown" if on_screen.presenting() else None,
         ):
             if last:  # what the page has in the address is its own
                 st.switch_page("lessons.py", query_params={"done": lesson.name})

@@ -49,7 +49,7 @@ def _timetable(lesson: Lesson) -> None:
             "Min": f"{end - step.minutes}–{end}",
             "Show": step.text,
             "Ask": f"**{step.question}**",
-            "Expected": f"**{step.options[step.right].strip()}** {step.feedback[step.right]}",
+            "Expected": f"**{step.options[step.right].strip()}.** {step.feedback[step.right]}",
             "Link": f"[Open]({link(lesson, k, base)})",
             "If the network fails": step.offline,
         }

@@ -70,11 +70,15 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
     finite = {name: e for name, e in pure.items() if math.isfinite(e)}
     hardest = min(mechanisms, key=lambda m: m.best_guess(sensitivity))
     apart = len({three(e) for e in finite.values()}) > 1
-    if apart and pure[hardest.name] > min(finite.values()) * 1.001:
+    safest = min(finite, key=finite.__getitem__) if finite else ""
+    if (
+        apart
+        and pure[hardest.name] > finite[safest] * 1.001
+        and not _alike(hardest, by_name[safest], sensitivity)
+    ):
         out.append(
-            f"{IDENTITY[hardest.name].title} noise is best on average, "
-            f"{IDENTITY[min(finite, key=finite.__getitem__)].title} noise in the worst case, which "
-            "ε describes."
+            f"Here {IDENTITY[hardest.name].title} noise is best on average, "
+            f"{IDENTITY[safest].title} noise in the worst case, which ε describes."
         )
     if finite:
         said = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
@@ -102,6 +106,12 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
                 "times that of Laplace noise; it is never smaller."
             )
     return out
+
+
+def _alike(one: Mechanism, other: Mechanism, sensitivity: float) -> bool:
+    """Whether the best attackers on two mechanisms are written as equally good."""
+    first, second = (f"{100 * m.best_guess(sensitivity):.1f}" for m in (one, other))
+    return first == second
 
 
 def _cost(mechanism: Mechanism, sensitivity: float) -> str:

@@ -105,7 +105,7 @@ def _numbers(rows: Sequence[Judged]) -> list[_Number]:
         setting, name = one.row.setting, names[one.row.id]
         if one.result.values:
             mean, half = one.result.mean, t_half_width(one.result.values)
-            text = f"{name}: {measured(mean, half) if half > 0 else three(mean)}"
+            text = f"{name}: {measured(mean, half) if half > 1e-9 * abs(mean) else three(mean)}"
             ours.append(_Number(setting=setting, value=mean, half=half, text=text))
         if (p := one.row.printed) is not None:
             text = f"{name}: printed {p.text}"

@@ -322,12 +322,12 @@ def _method(found: Search) -> None:
     unit = plan.base.card.unit
     whose = plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit
     st.markdown(
-        f"ε is the total of a whole run, for one {whose}; each run states it as a guarantee. Both "
-        f"ends were looked at first ({three(plan.least)} and {three(plan.most)}), then halves of "
-        "what was left on a logarithmic scale. At each place runs on paired seeds are made until a "
-        "t-interval of what they measure leaves the goal out, at a level that all looks share "
-        "(Bonferroni), so that the interval of the answer holds with 95 %. Bars are 95 % intervals "
-        "of each place alone."
+        f"ε is the total of a whole run, for one {whose}; each run's statement says whether it is "
+        f"a guarantee. Both ends ({three(plan.least)} and {three(plan.most)}) come first, then "
+        "halves of what was left on a logarithmic scale. At each place runs on paired seeds are "
+        "made until a t-interval of what they measure leaves the goal out, at a level that all "
+        "looks share (Bonferroni), so that the interval of the answer holds with 95 %. Bars are "
+        "95 % intervals of each place alone."
     )
     if plan.vary == "epsilon" and hasattr(plan.base.data, "n_users"):
         st.caption("What half of this ε takes: choose *fewest people* above, at half the ε.")

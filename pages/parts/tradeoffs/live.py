@@ -66,7 +66,7 @@ class Live:
                 so_far=view.so_far,
                 show=lambda _: self._kept(points, kept, least=1),
                 # half at least: a part of somebody's sweep is no example
-                example=lambda: self._kept(points, kept, least=_half(spec) if quick_left else 1),
+                example=lambda: self._kept(points, kept, least=_half(spec)),
                 kept=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
