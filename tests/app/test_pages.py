@@ -306,7 +306,8 @@ def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
     assert not example_note(app)
     table = app.dataframe[0].value
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
-    assert list(table["total ε"]) == ["–", "5, nominal", "5, guaranteed, repeatable"]
+    marked = "5, nominal, by our own proof (5.06 by published results)"
+    assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable"]
     assert len(app.metric) == 3
     before = [m.value for m in app.metric]
     app.number_input(key="rank").set_value(3).run()

@@ -461,7 +461,7 @@ def test_the_score_is_held_against_the_bound_after_each_round() -> None:
     assert "I was right in 12 of 13 rounds" in app.code[0].value
     app.session_state["audit-game"].hits = [True] * 13
     app.run()
-    assert verdict_of(app).endswith("great luck, or a claim that is false here.")
+    assert verdict_of(app).endswith("luck, as this claim is true.")
     hits = [True, False, True, True]
     figure, numbers = audit_charts.score(hits, 0.731, None)
     assert list(numbers["right (%)"]) == pytest.approx([100, 50, 200 / 3, 75])
