@@ -283,8 +283,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
     _live(entry)
-    finding = [_first_sentence(entry.finding)] if entry.finding else []
-    observations([*sentences[:1], *finding, *sentences[1:]])  # ours beside the paper's
+    observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     tab("What we found", "about", lambda: _about(entry, result))
     tab("Every row", "rows", lambda: _rows(entry, lines, result))
