@@ -15,12 +15,12 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
 from dpmc_core.privacy.distinguish.attack import Attack
 from dpmc_core.privacy.distinguish.events import clopper_pearson
-from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import band, name_above
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.looks import BASELINE, Identity, band, curve, name_above
 from pages.parts.ui.pictures import picture, tiles
+from pages.parts.ui.series import Line, named_lines
 
-IN, OUT, _GREY = "#0072B2", "#D55E00", "rgba(128,128,128,0.9)"
+IN, OUT = "#0072B2", "#D55E00"
 
 
 def worlds(spec: AuditSpec) -> tuple[str, str]:
@@ -56,16 +56,11 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
         share = 100 * np.histogram(values, edges)[0] / len(values)
         numbers[f"{name} (%)"] = share
         heights.append(share)
-        fig.add_scatter(
-            x=middles,
-            y=share,
-            name=name,
-            mode="lines",
-            line={"color": colour, "dash": dash, "width": 2.5, "shape": "hvh"},
-            hovertemplate="%{y:.2f} %",
-        )
+        look = Identity(name, colour, dash, "circle")
+        steps = {"mode": "lines", "line": look.line(shape="hvh"), "hovertemplate": "%{y:.2f} %"}
+        curve(fig, look, middles, share, **steps)
     top = float(max(h.max() for h in heights))
-    name_above(fig, margin={"r": 20})
+    name_above(fig)
     fig.update_xaxes(range=[low, high])
     fig.update_yaxes(range=[0, 1.15 * top])
     bound = attack.bound
@@ -74,18 +69,16 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
         sides[bound.other] = "at or below"
     for cut, side in sides.items():
         if low <= cut <= high:
-            fig.add_vline(x=cut, line={"color": _GREY, "width": 1.5, "dash": "dot"})
+            fig.add_vline(x=cut, line={"color": BASELINE, "width": 1.5, "dash": "dot"})
             fig.add_annotation(
                 x=cut,
                 y=1.0,
                 yref="paper",
                 yanchor="top",
                 text=f"attacker: {side} {cut:.3g}",
-                showarrow=False,
                 # outwards, where there are two
                 xanchor="right" if cut == bound.other else "left",
                 xshift=-5 if cut == bound.other else 5,
-                font={"size": 12},
             )
     return fig, pd.DataFrame(numbers)
 
@@ -98,27 +91,15 @@ def bound_so_far(
     """
     runs, bounds = [p[0] for p in points], [p[1] for p in points]
     fig = figure("outputs of each dataset", "ε", height=320)
-    fig.add_scatter(
-        x=runs,
-        y=bounds,
-        mode="lines+markers",
-        name="proved: ε is at least",
-        line={"color": IN, "width": 2.5},
-        hovertemplate="%{y:.3g}",
-    )
-    values = [*bounds, *claims.values(), 0.0]
-    high = 1.1 * max(*values, 0.1)
-    labels = [Label(most, bounds[-1], f"proved {bounds[-1]:.3g}")]
+    proved = Identity(f"proved {bounds[-1]:.3g}", IN, "solid", "circle")
+    lines = [Line(look=proved, x=runs, y=bounds, trace={"hovertemplate": "%{y:.3g}"})]
     for name, epsilon in claims.items():
-        fig.add_hline(y=epsilon, line={"color": OUT, "dash": "dash", "width": 2})
-        labels.append(Label(most, epsilon, f"{name} {epsilon:.3g}"))
-    if ceiling < high:
-        fig.add_hline(y=ceiling, line={"color": "rgba(128,128,128,0.6)", "dash": "dot", "width": 1})
-        labels.append(Label(most, ceiling, "most provable"))
+        lines.append(_level(f"{name} {epsilon:.3g}", epsilon, OUT, "dash", most))
+    high = 1.1 * max(*bounds, *claims.values(), 0.1)
+    levels = {"most provable": ceiling} if ceiling < high else {}
     fig.update_xaxes(range=[0, most])
     fig.update_yaxes(range=[0, high])
-    fig.update_layout(margin={"r": 190})
-    label_ends(fig, labels, (0, high))
+    named_lines(fig, lines, levels)
     return fig, pd.DataFrame(
         {
             "outputs of each": runs,
@@ -126,6 +107,13 @@ def bound_so_far(
             **{name: [e] * len(runs) for name, e in claims.items()},
         }
     )
+
+
+def _level(name: str, height: float, colour: str, dash: str, most: int) -> Line:
+    """A line from 0 to ``most`` that is no baseline."""
+    look = Identity(name, colour, dash, "circle")
+    plain = {"mode": "lines", "line": look.line(width=2), "hoverinfo": "skip"}
+    return Line(look=look, x=[0, most], y=[height] * 2, trace=plain)
 
 
 def published_parts(output: FloatArray, rank: int) -> go.Figure:
@@ -154,44 +142,28 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
     fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     differs = ~((grids[0] == grids[1]) | (np.isnan(grids[0]) & np.isnan(grids[1])))
     for column, grid in enumerate(grids, start=1):
-        fig.add_trace(
-            go.Heatmap(
-                z=grid,
-                x=films,
-                y=people,
-                coloraxis="coloraxis",
-                text=np.where(np.isnan(grid), "", np.nan_to_num(grid).astype(int).astype(str)),
-                texttemplate="%{text}",
-                hovertemplate="%{y}, %{x}: %{z}<extra></extra>",
-                xgap=1,
-                ygap=1,
-            ),
-            row=1,
-            col=column,
+        at = {"row": 1, "col": column}
+        fig.add_heatmap(
+            z=grid,
+            x=films,
+            y=people,
+            coloraxis="coloraxis",
+            text=np.where(np.isnan(grid), "", np.nan_to_num(grid).astype(int).astype(str)),
+            texttemplate="%{text}",
+            hovertemplate="%{y}, %{x}: %{z}<extra></extra>",
+            xgap=1,
+            ygap=1,
+            **at,
         )
         for user, item in zip(*np.nonzero(differs), strict=True):
-            fig.add_shape(
-                type="rect",
-                x0=item - 0.5,
-                x1=item + 0.5,
-                y0=user - 0.5,
-                y1=user + 0.5,
-                line={"color": OUT, "width": 3},
-                row=1,
-                col=column,
-            )
+            _frame(fig, item, user, **at)
     fig.update_layout(
         height=400,
-        margin={"l": 10, "r": 10, "t": 34, "b": 10},
-        font={"size": 13},
-        coloraxis={
-            "colorscale": "Cividis",
-            "cmin": 1,
-            "cmax": 5,
-            "colorbar": {"title": {"text": "rating"}, "thickness": 12},
-        },
+        margin={"r": 10, "t": 34},
+        hovermode="closest",
+        coloraxis={"cmin": 1, "cmax": 5, "colorbar": {"title": {"text": "rating"}}},
     )
-    fig.update_yaxes(autorange="reversed", automargin=True)
+    fig.update_yaxes(autorange="reversed")
     rows = [
         {
             "person": people[u],
@@ -203,6 +175,12 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
         for i in range(len(films))
     ]
     return fig, pd.DataFrame(rows)
+
+
+def _frame(fig: go.Figure, x: int, y: int, **at: int) -> None:
+    """Draw a frame around one cell of a matrix; ``at`` is passed to Plotly."""
+    sides = {"x0": x - 0.5, "x1": x + 0.5, "y0": y - 0.5, "y1": y + 0.5}
+    fig.add_shape(type="rect", **sides, line={"color": OUT, "width": 3}, **at)
 
 
 def number_line(published: float, truths: tuple[float, float], spread: float) -> go.Figure:
@@ -226,10 +204,8 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
             x=truth,
             y=0.92,
             text=f"{truth:g} {name}",
-            showarrow=False,
             xanchor=side,
             xshift=6 if side == "left" else -6,
-            font={"size": 12},
         )
     fig.add_scatter(
         x=[published],
@@ -239,13 +215,7 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
         hovertemplate="%{x:.4f}<extra></extra>",
     )
     fig.add_annotation(
-        x=published,
-        y=0.4,
-        text=f"{published:.3f}",
-        showarrow=False,
-        yshift=-20,
-        font={"size": 13},
-        bgcolor="rgba(128,128,128,0.25)",
+        x=published, y=0.4, text=f"{published:.3f}", yshift=-20, bgcolor="rgba(128,128,128,0.25)"
     )
     fig.update_layout(margin={"r": 20}, hovermode="closest")
     return fig
@@ -266,24 +236,16 @@ def score(hits: Sequence[bool], bound: float, best: float | None) -> Drawn:
     most = max(10, len(hits))
     fig = figure("round", "right guesses (%)", height=320)
     band(fig, IN, played, (low + high) / 2, (high - low) / 2)
-    fig.add_scatter(
-        x=played,
-        y=share,
-        mode="lines+markers",
-        line={"color": IN, "width": 2.5},
-        cliponaxis=False,
-        hovertemplate="%{y:.0f} %<extra></extra>",
-    )
-    levels = [("ε allows", 100 * bound, {"color": OUT, "dash": "dash", "width": 2})]
+    allowed = {"ε allows": (100 * bound, OUT, "dash")}
     if best is not None:
-        levels.append(("best guess", 100 * best, {"color": "#009E73", "dash": "dashdot"}))
-    levels.append(("chance", 50.0, {}))
-    for _, height, line in levels:
-        level(fig, height, **line)
+        allowed["best guess"] = (100 * best, "#009E73", "dashdot")
+    lines = [_level(f"{name} {of[0]:.1f}", *of, most) for name, of in allowed.items()]
+    on_edge = {"cliponaxis": False, "hovertemplate": "%{y:.0f} %<extra></extra>"}
+    look = Identity("", IN, "solid", "circle")
+    lines.append(Line(look=look, x=played, y=share, trace=on_edge))
     fig.update_xaxes(range=[0, most])
     fig.update_yaxes(range=[0, 101])
-    fig.update_layout(margin={"r": 130})
-    label_ends(fig, [Label(most, y, f"{name} {y:.1f}") for name, y, _ in levels], (0, 101))
+    named_lines(fig, lines, {"chance 50.0": 50.0})
     return fig, pd.DataFrame(
         {"round": played, "right (%)": share, "95 % from": low, "95 % to": high}
     )
@@ -319,22 +281,13 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
         y=rows,
         zmin=float(np.quantile(matrix, 0.02)),
         zmax=float(np.quantile(matrix, 0.98)),
-        colorscale="Cividis",
-        colorbar={"thickness": 12},
         hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>",
     )
     fig.update_xaxes(type="category")
     fig.update_yaxes(type="category", autorange="reversed")
     fig.update_layout(margin={"r": 10}, hovermode="closest")
     if spec.view == "matrix" and about_one_rating(spec):
-        fig.add_shape(
-            type="rect",
-            x0=FILM - 0.5,
-            x1=FILM + 0.5,
-            y0=ALICE - 0.5,
-            y1=ALICE + 0.5,
-            line={"color": OUT, "width": 3},
-        )
+        _frame(fig, FILM, ALICE)
     return fig, pd.DataFrame(matrix, index=rows, columns=columns)
 
 

@@ -9,8 +9,8 @@ from dpmc_core.privacy.distinguish.events import clopper_pearson
 from dpmc_core.wording import three
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.ui.densities import attacker_axes
-from pages.parts.ui.figures import MARGIN, Drawn
-from pages.parts.ui.looks import name_above
+from pages.parts.ui.figures import Drawn
+from pages.parts.ui.looks import Identity, curve, name_above
 
 _BOXES = 9
 
@@ -34,14 +34,9 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
     """
     fig = attacker_axes()
     alarms, misses = claimed_curve
-    fig.add_scatter(
-        x=100 * alarms,
-        y=100 * (1 - misses),
-        mode="lines",
-        name="claimed: at most",
-        line={"color": OUT, "width": 2.5},
-        hovertemplate="%{y:.1f} %",
-    )
+    claimed = Identity("claimed: at most", OUT, "solid", "circle")
+    plain = {"mode": "lines", "hovertemplate": "%{y:.1f} %"}
+    curve(fig, claimed, 100 * alarms, 100 * (1 - misses), **plain)
     boxes = _boxes(attack)
     for row in boxes.to_dict("records"):
         fig.add_shape(
@@ -61,7 +56,7 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
         marker={"color": IN, "size": 6},
         hovertemplate="%{y:.1f} % at %{x:.1f} %",
     )
-    name_above(fig, margin={**MARGIN, "t": 40})
+    name_above(fig, margin={"t": 40})
     return fig, boxes
 
 

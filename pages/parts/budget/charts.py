@@ -5,6 +5,7 @@ Pure functions from ledgers, accounts and curves to figures and the numbers in t
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
 from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
-from pages.parts.ui.looks import IDENTITY, curve
+from pages.parts.ui.labels import label_end
+from pages.parts.ui.looks import BASELINE, IDENTITY
+from pages.parts.ui.series import Line, named_lines
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
@@ -46,48 +48,25 @@ def composition(
         log_y=True,
     )
     numbers: dict[str, object] = {"releases": list(counts)}
-    ends = []
+    lines = []
     for noise, epsilons, single in zip(mechanisms, curves, pure, strict=True):
         look = IDENTITY[noise.name]
-        shown = [value if value > 0 else math.nan for value in epsilons]
-        curve(fig, look, list(counts), shown, **_ON_EDGE)
-        numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
+        # a logarithmic axis has no 0: where nothing is spent there is no line
         if epsilons[-1] > 0:
-            ends.append(Label(counts[-1], epsilons[-1], look.title))
+            shown = [value if value > 0 else math.nan for value in epsilons]
+            lines.append(Line(look=look, x=counts, y=shown, trace=_ON_EDGE))
+        numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
         if math.isfinite(single):
             added = [single * count for count in counts]
-            fig.add_scatter(
-                x=list(counts),
-                y=added,
-                name=f"{look.title}, summed",
-                mode="lines",
-                line=look.line(width=1.5),
-                opacity=0.8,
-                hovertemplate="%{y:.3g}",
-            )
+            thin = {"mode": "lines", "line": look.line(width=1.5), "hovertemplate": "%{y:.3g}"}
+            summed = replace(look, title=f"{look.title}, summed")
+            lines.append(Line(look=summed, x=counts, y=added, trace=thin))
             numbers[f"{look.title} sum of ε (δ = 0)"] = added
-            ends.append(Label(counts[-1], added[-1], f"{look.title}, summed"))
-    values = [v for epsilons in curves for v in epsilons if v > 0] + [
-        s * c for s in pure if math.isfinite(s) for c in (counts[0], counts[-1])
-    ]
-    values = values or [0.1, 1.0]  # no ε above 0 at all: at this δ nothing is spent
-    low, high = math.log10(min(values)) - 0.1, math.log10(max(values)) + 0.25
-    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
-    fig.update_xaxes(range=[-0.08, math.log10(counts[-1]) + 0.04], **log_ticks(1, counts[-1]))
-    fig.update_layout(margin={"r": 125})
-    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
-    fig.add_vline(x=chosen, line={"color": "rgba(128,128,128,0.7)", "width": 1})
+    fig.add_vline(x=chosen, line={"color": BASELINE, "width": 1})
     fig.add_annotation(
-        x=math.log10(chosen),
-        y=1,
-        yref="paper",
-        text=f"T = {chosen:,}",
-        showarrow=False,
-        xanchor="right",
-        xshift=-4,
-        font={"size": 12},
+        x=math.log10(chosen), y=1, yref="paper", text=f"T = {chosen:,}", xanchor="right", xshift=-4
     )
-    return fig, pd.DataFrame(numbers)
+    return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
 def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
@@ -110,48 +89,21 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
         "price of one release (Gaussian noise of equal variance = 1)",
         log_x=True,
     )
-    fig.add_scatter(
-        x=alphas,
-        y=limit,
-        name="small shifts: I·σ²",
-        mode="lines",
-        line={"color": look.colour, "width": 2.5},
-        hovertemplate="%{y:.3f}",
-    )
-    fig.add_scatter(
-        x=alphas,
-        y=exact,
-        name="at the chosen Δ",
-        mode="lines",
-        line={"color": look.colour, "width": 1.2, "dash": "dash"},
-        hovertemplate="%{y:.3f}",
-    )
-    chosen = Huber(alpha=alpha)
-    fig.add_scatter(
-        x=[alpha],
-        y=[chosen.fisher_information * chosen.variance],
-        mode="markers",
-        marker=look.mark(size=11),
-        name=f"α = {alpha:g}",
-        hovertemplate="%{y:.3f}",
-    )
-    everything = [*limit, *exact, 1.0, 2.0]
-    low, high = min(everything) - 0.08, max(everything) + 0.08
     for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
         level(fig, value, **IDENTITY[name].line(width=1.5))
-        label_end(fig, 0.05, value, IDENTITY[name].title, log_x=True, shift=9)
-    fig.update_yaxes(range=[low, high])
-    fig.update_xaxes(range=[math.log10(0.045), math.log10(6.3)], **log_ticks(0.05, 6))
-    fig.update_layout(margin={"r": 110})
-    label_ends(
-        fig,
-        [
-            Label(float(alphas[-1]), limit[-1], "small shifts"),
-            Label(float(alphas[-1]), exact[-1], f"Δ = {shift_in_sd:.2g} sd"),
-        ],
-        (low, high),
-        log_x=True,
-    )
+        label_end(fig, 0.05, value, IDENTITY[name].title, shift=9)
+    plain = {"mode": "lines", "hovertemplate": "%{y:.3f}"}
+    shift = replace(look, title=f"Δ = {shift_in_sd:.2g} sd", dash="dash")
+    lines = [
+        Line(look=replace(look, title="small shifts"), x=alphas, y=limit, trace=plain),
+        Line(look=shift, x=alphas, y=exact, trace={**plain, "line": shift.line(width=1.2)}),
+    ]
+    fig.update_yaxes(range=[min(*limit, *exact, 1.0) - 0.08, max(*limit, *exact, 2.0) + 0.08])
+    named_lines(fig, lines)
+    chosen = Huber(alpha=alpha)
+    at_alpha = [chosen.fisher_information * chosen.variance]
+    mark = {"mode": "markers", "marker": look.mark(size=11), "hovertemplate": "%{y:.3f}"}
+    fig.add_scatter(x=[alpha], y=at_alpha, name=f"α = {alpha:g}", **mark)
     return fig, pd.DataFrame(
         {"alpha": alphas, "price, small shifts": limit, f"price at {shift_in_sd:.3g} sd": exact}
     )
@@ -173,21 +125,13 @@ def needed(
         log_y=True,
     )
     numbers: dict[str, object] = {"releases": list(NEEDED_COUNTS)}
-    ends, everything = [], []
+    lines = []
     for noise in mechanisms:
         look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
-        curve(fig, look, NEEDED_COUNTS, ratio, **_ON_EDGE)
+        lines.append(Line(look=look, x=NEEDED_COUNTS, y=ratio, trace=_ON_EDGE))
         numbers[f"{look.title} variance"] = by_name[noise.name]
         numbers[f"{look.title} relative"] = ratio
-        ends.append(Label(NEEDED_COUNTS[-1], float(ratio[-1]), look.title))
-        everything += list(ratio)
-    low, high = math.log10(min(everything)) - 0.05, math.log10(max(everything)) + 0.05
-    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
-    fig.update_xaxes(
-        range=[-0.08, math.log10(NEEDED_COUNTS[-1]) + 0.04], **log_ticks(1, NEEDED_COUNTS[-1])
-    )
-    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
-    return fig, pd.DataFrame(numbers)
+    return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
 def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,10 @@ from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import LETTERS, LINES, Identity, band, curve, intervals, name_above
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.looks import BASELINE, LETTERS, LINES, Identity, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map
+from pages.parts.ui.series import Line, named_lines
 
 
 def look_of(letter: str, title: str) -> Identity:
@@ -58,8 +58,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     fig = figure(
         "iteration", f"held-out RMSE{', clipped' if clip else ''} (rating units)", height=380
     )
-    rows = []
-    ends: list[tuple[float, float, str]] = []
+    rows, lines = [], []
     last, top = 1, 0.0
     longest = max((named.result.final.iteration for named in results), default=1)
     for named in results:
@@ -69,18 +68,12 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         until = int(np.searchsorted(x, iteration, "right"))
-        band(fig, named.look.colour, x[:until], y[:until], half[:until])
-        curve(fig, named.look, x[:until], y[:until])
+        x_seen, y_seen, halves = x[:until], y[:until], half[:until]
+        lines.append(Line(look=named.look, x=x_seen, y=y_seen, halves=halves, banded=True))
         over = [x[-1], longest] if named.result.finished and until == x.size else []
-        fig.add_scatter(
-            x=over,
-            y=[y[-1]] * len(over),
-            mode="lines",
-            line={"color": named.look.colour, "dash": "dot", "width": 1},
-            hoverinfo="skip",
-            name=named.label,
-        )
-        ends.append((math.inf, float(y[until - 1]), named.label))
+        after = replace(named.look, title="", dash="dot")
+        plain = {"mode": "lines", "line": after.line(width=1), "hoverinfo": "skip"}
+        lines.append(Line(look=after, x=over, y=[y[-1]] * len(over), trace=plain))
         rows += [
             {
                 "configuration": named.label,
@@ -96,24 +89,20 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
             }
             for m in metrics
         ]
+    levels = _best_baseline(results[0].result) if results else {}
+    # the first iterations of a random start can be far off: keep the eye on where it settles
+    reached = [
+        *(m.test_rmse for named in results for m in named.result.metrics),
+        *(m.test_rmse_clipped for named in results for m in named.result.metrics),
+        *levels.values(),
+    ]
     if results:
-        for name, value in _best_baseline(results[0].result).items():
-            level(fig, value)
-            ends.append((math.inf, value, name))
-            top = max(top, value)
-        # the first iterations of a random start can be far off: keep the eye on where it settles
-        reached = [
-            e
-            for named in results
-            for m in named.result.metrics
-            for e in (m.test_rmse, m.test_rmse_clipped)
-        ]
+        top = max(top, *levels.values())
         top = max(top, min(max(reached), 2.5 * top))
-        low = min([*_best_baseline(results[0].result).values(), *reached])
-        shown = (max(0.0, low * 0.93), top * 1.08)
-        fig.update_yaxes(range=shown)
-        label_ends(fig, [Label(last + 0.4, y, text) for _, y, text in ends], shown)
-    fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)  # no half iterations
+        fig.update_yaxes(range=(max(0.0, min(reached) * 0.93), top * 1.08))
+    # no half iterations
+    fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)
+    named_lines(fig, lines, levels)
     return fig, pd.DataFrame(rows)
 
 
@@ -156,8 +145,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     predictions.
     """
     fig = figure("actual rating", "predicted, clipped (mean, middle 80 %)", height=380)
-    rows = []
-    ends: list[Label] = []
+    rows, lines = [], []
     for k, named in enumerate(results):
         test = named.result.split.test
         predicted = clipped(named.result.model.predict(test.users, test.items), test)
@@ -169,21 +157,16 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         means = frame.mean()
         x = means.index.to_numpy() + (k - 1) * 0.06 * (means.index.max() - means.index.min()) / 4
         reach = intervals(table[0.9] - means, symmetric=False, arrayminus=means - table[0.1])
-        curve(fig, named.look, x, means, error_y=reach)
-        ends.append(Label(float(x[-1]), float(means.iloc[-1]), named.label))
+        lines.append(Line(look=named.look, x=x, y=means.to_numpy(), trace={"error_y": reach}))
         rows += [
             {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
             for a, m, p10, p90 in zip(means.index, means, table[0.1], table[0.9], strict=True)
         ]
-    low, high = float(results[0].result.split.test.low), float(results[0].result.split.test.high)
-    label_ends(fig, ends, (low, high))
-    fig.add_scatter(
-        x=[low, high],
-        y=[low, high],
-        mode="lines",
-        name="perfect",
-        line={"color": "rgba(128,128,128,0.8)", "width": 1, "dash": "dot"},
-    )
+    test = results[0].result.split.test
+    perfect = Identity("perfect", BASELINE, "dot", "circle")
+    plain = {"mode": "lines", "line": perfect.line(width=1)}
+    ends = [test.low, test.high]
+    named_lines(fig, [*lines, Line(look=perfect, x=ends, y=ends, trace=plain)])
     return fig, pd.DataFrame(rows)
 
 
@@ -203,25 +186,14 @@ def errors(results: Sequence[Named]) -> Drawn:
     edges = np.linspace(-reach, reach, 81)
     middle = (edges[:-1] + edges[1:]) / 2
     rows["error"] = middle
-    for k, named in enumerate(results):
+    for named in results:
         test = named.result.split.test
         error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
         height, _ = np.histogram(error, edges, density=True)
         rows[named.label] = height
-        fig.add_scatter(
-            x=middle, y=height, mode="lines", name=named.label, line=named.look.line(shape="hvh")
-        )
-        spots = np.arange(4 + 3 * k, 80, 9)
-        fig.add_scatter(
-            x=middle[spots],
-            y=height[spots],
-            mode="markers",
-            name=named.label,
-            hoverinfo="skip",
-            showlegend=False,
-            marker=named.look.mark(),
-        )
-    name_above(fig, margin={"r": 20, "t": 30})
+        steps = {"line": named.look.line(shape="hvh"), "marker": named.look.mark(maxdisplayed=9)}
+        curve(fig, named.look, middle, height, **steps)
+    name_above(fig)
     held = np.flatnonzero(sum(np.asarray(rows[named.label]) for named in results) > 0)
     fig.update_xaxes(range=[float(edges[held[0]]), float(edges[held[-1] + 1])])
     return fig, pd.DataFrame(rows)

@@ -20,10 +20,10 @@ from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls
-from pages.parts.ui.figures import Drawn, bars, draw, figure, level, show
-from pages.parts.ui.labels import Label, label_ends
-from pages.parts.ui.looks import LETTERS, curve, intervals, lowered
+from pages.parts.ui.figures import Drawn, bars, draw, figure, show
+from pages.parts.ui.looks import LETTERS, lowered
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.series import Line, named_lines
 
 _FEW_STEPS = 3
 _ALL = 0.999  # a recall by chance of lists that leave nothing out
@@ -68,27 +68,17 @@ def recalls(results: Results, until: float = math.inf) -> Drawn:
         heights, halves = [m.recall for m in finals], [m.half_width for m in finals]
         return bars(names, heights, halves, colours, title, baselines, room), numbers
     fig = figure("step", title, height=400)
-    ends, last, top = [], 1, max(baselines.values(), default=0.0)
+    last, top, lines = 1, max(baselines.values(), default=0.0), []
     for k, (letter, result) in enumerate(results):
-        name, made = f"{letter} · {title_of(result.spec)}", _made(result, until)
-        curve(
-            fig,
-            look_of(letter, name),
-            [m.iteration + 0.04 * (k - 1) for m in made],
-            [m.recall for m in made],
-            error_y=intervals([m.half_width for m in made]),
-        )
+        made = _made(result, until)
+        x, y = [m.iteration + 0.04 * (k - 1) for m in made], [m.recall for m in made]
+        look = look_of(letter, f"{letter} · {title_of(result.spec)}")
+        lines.append(Line(look=look, x=x, y=y, halves=[m.half_width for m in made]))
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
-        ends.append((result.metrics[-1].iteration, made[-1].recall, name))
-    for name, value in baselines.items():
-        level(fig, value)
-        ends.append((last, value, name))
-    shown = (0.0, min(1.0, top * 1.12) or 1.0)
-    fig.update_yaxes(range=shown)
+    fig.update_yaxes(range=(0.0, min(1.0, top * 1.12) or 1.0))
     fig.update_xaxes(range=[0.8, last + 0.1], dtick=1 if last <= 10 else None)
-    fig.update_layout(margin={"r": 130})
-    label_ends(fig, [Label(x + 0.06, y, text) for x, y, text in ends], shown)
+    named_lines(fig, lines, baselines)
     return fig, numbers
 
 

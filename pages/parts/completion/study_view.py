@@ -23,7 +23,7 @@ from pages.parts.completion.user_controls import ask
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.study import QUIET, Lines, Study
 from pages.parts.ui.figures import Drawn, figure, show
-from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered
+from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered, name_above
 
 _GREY = IDENTITY["none"]
 
@@ -60,7 +60,7 @@ def skew_curves(skews: Sequence[Skew]) -> Drawn:
         frame["percent_of_items"] = x
         frame[skew.name] = 100 * skew.shares
     # all lines end in one point, so their names stand in a legend
-    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.12, "x": 0})
+    name_above(fig)
     fig.update_yaxes(range=(0.0, 102.0))
     return fig, pd.DataFrame(frame)
 
@@ -115,7 +115,8 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
     fig.update_xaxes(title_text="ratings of the item", row=len(others), col=1)
     fig.update_layout(
         height=760,
-        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        margin={"r": 10, "t": 34},
+        hovermode="closest",
         coloraxis={
             "colorscale": "RdBu",
             "reversescale": True,

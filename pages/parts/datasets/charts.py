@@ -2,11 +2,11 @@
 
 import numpy as np
 import pandas as pd
-from plotly.subplots import make_subplots
 
 from dpmc_core.datasets import Ratings
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import log_ticks
+from pages.parts.ui.looks import Identity, curve, name_above
 
 
 def popularity(ratings: Ratings) -> Drawn:
@@ -30,21 +30,11 @@ def popularity(ratings: Ratings) -> Drawn:
         totals = np.sort(np.bincount(numbers, minlength=count))[::-1]
         totals = totals[totals > 0]
         keep = np.unique(np.geomspace(1, totals.size, 200).astype(int)) - 1
-        fig.add_scatter(
-            x=keep + 1,
-            y=totals[keep],
-            mode="lines",
-            name=what,
-            line={"color": colour, "dash": dash, "width": 2.5},
-        )
+        curve(fig, Identity(what, colour, dash, "circle"), keep + 1, totals[keep], mode="lines")
         reach = max(reach, totals.size)
         few, most = min(few, int(totals[-1])), max(most, int(totals[0]))
         rows += [{"side": what, "rank": int(k) + 1, "ratings": int(totals[k])} for k in keep]
-    fig.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        margin={"r": 20, "t": 30},
-    )
+    name_above(fig)
     fig.update_xaxes(**log_ticks(1, reach))
     fig.update_yaxes(**log_ticks(few, most))
     return fig, pd.DataFrame(rows)
@@ -66,20 +56,17 @@ def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
         n_rows, n_columns
     )
     share = 100 * filled / np.outer(row_sizes, column_sizes)
-    fig = make_subplots(1, 1)
+    fig = figure("items, most rated first", "users, most active first", height=360)
     fig.add_heatmap(
         z=np.round(share, 2),
         zmin=0,
         zmax=float(share.max()),
-        colorscale="Cividis",
         colorbar={"title": {"text": "% seen"}},
         hovertemplate="user bin %{y}, item bin %{x}: %{z:.1f} % observed<extra></extra>",
     )
-    fig.update_layout(height=360, margin={"l": 10, "r": 10, "t": 16, "b": 10})
-    fig.update_xaxes(title_text="items, most rated first", showticklabels=False)
-    fig.update_yaxes(
-        title_text="users, most active first", showticklabels=False, autorange="reversed"
-    )
+    fig.update_layout(margin={"r": 10}, hovermode="closest")
+    fig.update_xaxes(showticklabels=False)
+    fig.update_yaxes(showticklabels=False, autorange="reversed")
     row, column = np.indices(share.shape)
     table = {
         "user bin": row.ravel() + 1,

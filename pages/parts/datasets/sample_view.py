@@ -18,7 +18,7 @@ from dpmc_core.wording import three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls
-from pages.parts.ui.figures import Drawn, draw, figure, show
+from pages.parts.ui.figures import Drawn, draw, figure, named_bars, show
 from pages.parts.ui.pictures import picture, tiles
 
 _SHOWN, _ACROSS = 40, 10
@@ -129,14 +129,7 @@ def frequent_words(samples: Samples, count: int = 20) -> Drawn:
     order = np.argsort(-share, kind="stable")[:count]
     numbers = pd.DataFrame({"word": [samples.words[k] for k in order], "share": share[order]})
     fig = figure("share of the documents", "", height=460)
-    fig.add_bar(
-        x=numbers["share"].tolist(),
-        y=numbers["word"].tolist(),
-        orientation="h",
-        marker={"color": "#0072B2", "opacity": 0.5},
-    )
-    fig.update_yaxes(type="category", autorange="reversed")
-    fig.update_layout(margin={"r": 10}, hovermode="closest")
+    named_bars(fig, numbers.to_numpy().tolist(), "#0072B2")
     return fig, numbers
 
 
@@ -159,6 +152,6 @@ def lengths(samples: Samples) -> Drawn:
     fig.update_layout(
         margin={"r": 10, "t": 50},
         hovermode="closest",
-        title={"text": f"median {three(numbers.attrs['median'])}"},
+        title={"text": f"median {three(numbers.attrs['median'])}", "font": {"size": 14}},
     )
     return fig, numbers

@@ -7,7 +7,7 @@ them up. Pure functions of their inputs.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_ends, wrapped
-from pages.parts.ui.looks import Identity, curve, intervals
+from pages.parts.ui.figures import Drawn, figure, named_bars
+from pages.parts.ui.labels import wrapped
+from pages.parts.ui.looks import Identity
 from pages.parts.ui.pictures import picture, tiles
+from pages.parts.ui.series import Line, named_lines, reach
 
 _COARSE = re.compile(
     r"asshole|bitch|bollock|bullshit|chickenshit|cocksuck|cunt|dickhead|dicks?$|faggot|fuck|goddam"
@@ -148,33 +149,17 @@ def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
     rows = []
     for k, topic in enumerate(named, start=1):
         top = topic[0][1] if topic else 1.0
-        fig.add_bar(
-            x=[weight / top for _, weight in topic] or [0.0],
-            y=[word for word, _ in topic] or ["(empty)"],
-            orientation="h",
-            marker={"color": item.look.colour, "opacity": 0.35},
-            text=[word for word, _ in topic] or ["(empty)"],
-            textposition="inside",
-            insidetextanchor="start",
-            textangle=0,
-            constraintext="none",
-            hovertemplate="%{y}: %{x:.2f} of the heaviest<extra></extra>",
-            row=k,
-            col=1,
-        )
+        drawn = [(word, weight / top) for word, weight in topic] or [("(empty)", 0.0)]
+        named_bars(fig, drawn, item.look.colour, row=k, col=1)
         rows += [
             {"topic": first + k, "word": word, "weight": weight, "relative": weight / top}
             for word, weight in topic
         ]
     fig.update_xaxes(visible=False, range=[0, 1.35])
-    fig.update_yaxes(type="category", visible=False, autorange="reversed")
     fig.update_layout(
-        height=30 + 178 * len(named),
-        margin={"l": 0, "r": 0, "t": 24, "b": 0},
-        showlegend=False,
-        bargap=0.12,
+        height=30 + 178 * len(named), margin={"l": 0, "r": 0, "t": 24, "b": 0}, bargap=0.12
     )
-    fig.update_annotations(font={"size": 13}, x=0.0, xanchor="left")
+    fig.update_annotations(font={"size": None}, x=0.0, xanchor="left")
     return fig, pd.DataFrame(rows)
 
 
@@ -191,31 +176,14 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         f"objective (½ squared error of a{'n' if unit == 'image' else ''} {unit} of length 1)",
         log_x=True,
     )
-    ends, rows, values = [], [], []
-    last = max(item.result.final.iteration for item in items)
+    lines, rows, settled = [], [], list[float]()
     for item in items:
-        look, metrics = item.look, item.result.metrics
-        curve(
-            fig,
-            look,
-            [m.iteration for m in metrics],
-            [m.objective for m in metrics],
-            mode="lines+markers" if len(metrics) < 12 else "lines",
-            name=item.name,
-        )
-        final = metrics[-1]
-        fig.add_scatter(
-            x=[final.iteration],
-            y=[final.objective],
-            error_y=intervals([final.half_width], width=4),
-            mode="markers",
-            marker=look.mark(size=9),
-            hoverinfo="skip",
-        )
-        ends.append(Label(final.iteration, final.objective, item.name))
-        values += [m.objective for m in metrics[1:] or metrics] + [
-            final.objective + final.half_width
-        ]
+        look, metrics = replace(item.look, title=item.name), item.result.metrics
+        x, y = [m.iteration for m in metrics], [m.objective for m in metrics]
+        halves = [math.nan] * (len(metrics) - 1) + [metrics[-1].half_width]
+        settled += y[1:] or y  # the start can be far off
+        mark = {"marker": look.mark(maxdisplayed=8)}
+        lines.append(Line(look=look, x=x, y=y, halves=halves, trace=mark))
         rows += [
             {
                 "method": item.name,
@@ -226,26 +194,11 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
             for m in metrics
         ]
     first = items[0].result
-    for name, value in (
-        *((f"{name} (baseline)", value) for name, value in first.baselines.items()),
-        ("scikit-learn's NMF", first.reference),
-    ):
-        if math.isfinite(value):
-            level(fig, value)
-            ends.append(Label(last, value, name))
-            values.append(value)
-    shown = (min(values) * 0.9 - 1e-6, max(values) * 1.05 + 1e-6)
-    fig.update_yaxes(range=shown)
-    ends = [Label(last, label.y, label.text) for label in ends]
-    label_ends(fig, ends, shown, log_x=True)
-    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if t <= last]
-    fig.update_xaxes(
-        tickvals=ticks,
-        ticktext=[f"{t:,}" for t in ticks],
-        range=[-0.04 * math.log10(last + 1), 1.02 * math.log10(last + 1)],
-    )
-    fig.update_layout(margin={"r": 170})
-    return fig, pd.DataFrame(rows)
+    levels = {f"{name} (baseline)": value for name, value in first.baselines.items()}
+    levels["scikit-learn's NMF"] = first.reference
+    levels = {name: value for name, value in levels.items() if math.isfinite(value)}
+    reach(fig.layout.yaxis, [*settled, *levels.values()], 0.08)
+    return named_lines(fig, lines, levels), pd.DataFrame(rows)
 
 
 def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:
@@ -298,7 +251,7 @@ def _row_of_images(
         cols=across,
         subplot_titles=titles,
         horizontal_spacing=0.02,
-        vertical_spacing=0.16 / down,
+        vertical_spacing=0.22 / down,
     )
     for k, image in enumerate(images):
         grey = np.round(255 * np.clip(image.reshape(shape) / max(top, 1e-300), 0, 1)).astype(
@@ -312,8 +265,8 @@ def _row_of_images(
         )
     fig.update_xaxes(visible=False)
     fig.update_yaxes(visible=False)
-    fig.update_layout(height=60 + 230 * down, margin={"l": 0, "r": 0, "t": 50, "b": 0})
-    fig.update_annotations(font={"size": 12})
+    fig.update_layout(height=40 + 250 * down, margin={"l": 0, "r": 0, "t": 54, "b": 0})
+    fig.update_annotations(font={"size": None})
     return fig
 
 
@@ -363,21 +316,6 @@ def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
         columns=["topic", "share"],
     )
     fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
-    fig.add_bar(
-        x=rows["share"].tolist(),
-        y=rows["topic"].tolist(),
-        orientation="h",
-        marker={"color": item.look.colour, "opacity": 0.35},
-        text=rows["topic"].tolist(),
-        textposition="inside",
-        insidetextanchor="start",
-        textangle=0,
-        constraintext="none",
-        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
-    )
+    named_bars(fig, rows.to_numpy().tolist(), item.look.colour)
     fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])
-    fig.update_yaxes(
-        type="category", visible=False, autorange="reversed"
-    )  # names begin with a number: plotly would take them for numbers
-    fig.update_layout(margin={"r": 10})
     return fig, rows

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 from plotly.subplots import make_subplots
@@ -17,11 +17,12 @@ from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
-from pages.parts.ui.figures import MARGIN, Drawn, draw, figure, show
-from pages.parts.ui.labels import Label, label_ends, spaced_ticks
-from pages.parts.ui.looks import BASELINE, Identity, curve, intervals
+from pages.parts.ui.figures import Drawn, draw, show
+from pages.parts.ui.labels import spaced_ticks
+from pages.parts.ui.looks import BEST, Identity
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, panel
+from pages.parts.ui.series import Line, named_lines
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,6 @@ class Built:
 
 Lines = dict[str, list[Point]]
 QUIET = ", no noise"
-BEST = "best baseline"
 _PANEL, _GAP = 360, 60  # pixels
 
 
@@ -48,26 +48,26 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
     fig = make_subplots(
         rows=down, cols=1, shared_xaxes=True, vertical_spacing=_GAP / (_PANEL * down)
     )
-    look_of_house = figure("", "", height=_PANEL * down + 60).layout
-    fig.update_layout(look_of_house.to_plotly_json() | {"margin": {**MARGIN, "r": 190}})
-    fig.update_xaxes(look_of_house.xaxis)
-    fig.update_yaxes(look_of_house.yaxis)
+    fig.update_layout(height=_PANEL * down + 60)
     rows = []
     ticks = sorted({p.x for p in result.points()}) or [1.0]
+    texts = {t: f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks}
+    fig.update_xaxes(
+        type="log" if study.log_x else "linear",
+        tickvals=ticks,
+        ticktext=spaced_ticks(texts, log=study.log_x),
+    )
     for place, measure in enumerate(measures, start=1):
-        ends: list[Label] = []
-        values: list[float] = []
+        lines, levels = list[Line](), dict[str, float]()
         for name, points in result.lines(measure).items():
             seen = [p for p in points if p.values]
             if not seen:
                 continue
-            line = looks[name].line(**({"width": 1.5} if name.endswith(QUIET) else {}))
+            look = replace(looks[name], title=name)
+            thin = {"line": look.line(width=1.5)} if name.endswith(QUIET) else {}
+            xs, halves = [p.x for p in seen], [p.half_width for p in seen]
             y = [p.mean for p in seen]
-            halves = intervals([p.half_width for p in seen])
-            at = {"row": place, "col": 1}
-            curve(fig, looks[name], [p.x for p in seen], y, error_y=halves, line=line, **at)
-            ends.append(Label(ticks[-1], y[-1], name))
-            values += y
+            lines.append(Line(look=look, x=xs, y=y, halves=halves, trace=thin))
             rows += [
                 {
                     "line": name,
@@ -80,38 +80,22 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
                 }
                 for p in seen
             ]
-        if by_people and measure == "error" and values:
+        if by_people and measure == "error" and lines:
             # fewer people have another baseline, and other held-out ratings
             points = next(iter(result.lines(measure).values()))
-            beside = [p.baseline for p in points]
-            dotted = {"color": BASELINE, "dash": "dot", "width": 1}
-            fig.add_scatter(x=[p.x for p in points], y=beside, mode="lines", line=dotted, name=BEST)
-            ends.append(Label(ticks[-1], beside[-1], BEST))
-            values += beside
+            x, beside = [p.x for p in points], [p.baseline for p in points]
+            dotted = {"mode": "lines", "line": BEST.line(width=1)}
+            lines.append(Line(look=BEST, x=x, y=beside, trace=dotted))
         if measure in ("error", "objective") and not by_people:
             levels = dict(result.baselines)
             if measure == "objective" and result.spec.kind != "parts":
                 levels["scikit-learn's NMF"] = result.reference
-            most = 3 * max(values, default=0.0)  # a line far above all others would flatten them
-            for name, value in levels.items():
-                if value <= most:
-                    dotted = {"width": 1, "dash": "dot", "color": BASELINE}
-                    fig.add_hline(y=value, line=dotted, row=place, col=1)
-                    ends.append(Label(ticks[-1], value, name))
-                    values.append(value)
-        if values:
-            spread = (max(values) - min(values)) or 1.0
-            shown = (min(values) - 0.08 * spread, max(values) + 0.08 * spread)
-            title = MEASURES[measure].replace(" (", "<br>(")
-            fig.update_yaxes(range=shown, title={"text": title}, row=place, col=1)
-            axis = "" if place == 1 else str(place)
-            label_ends(fig, ends, shown, log_x=study.log_x, axis=axis, height=_PANEL - _GAP)
-    texts = {t: f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks}
-    fig.update_xaxes(tickvals=ticks, ticktext=spaced_ticks(texts, log=study.log_x))
-    if study.log_x:
-        low, high = math.log10(ticks[0]), math.log10(ticks[-1])
-        room = 0.04 * (high - low or 1.0)  # the names of the lines stand outside
-        fig.update_xaxes(type="log", range=[low - room, high + 0.5 * room])
+            # a line far above all others would flatten them
+            most = 3 * max((y for line in lines for y in line.y), default=0.0)
+            levels = {name: value for name, value in levels.items() if value <= most}
+        title = MEASURES[measure].replace(" (", "<br>(")
+        fig.update_yaxes(title={"text": title}, row=place, col=1)
+        named_lines(fig, lines, levels, "" if place == 1 else str(place))
     fig.update_xaxes(title={"text": study.x_title}, row=down, col=1)
     return fig, pd.DataFrame(rows)
 

@@ -89,7 +89,7 @@ def attackers(before: float, after: float) -> go.Figure:
             "margin": {"l": 4, "r": 4, "t": 52, "b": 4},
             "xaxis": {"visible": False, "range": [-0.7, 21.7], "fixedrange": True},
             "yaxis": {"visible": False, "range": [9.7, -0.7], "fixedrange": True},
-            "showlegend": False,
+            "hovermode": "closest",
             "annotations": [
                 {
                     "text": f"<b>{said}</b><br>{_odds(chance, most)}",
@@ -97,7 +97,6 @@ def attackers(before: float, after: float) -> go.Figure:
                     "y": 1.0,
                     "yref": "paper",
                     "yanchor": "bottom",
-                    "showarrow": False,
                     "font": {"size": 14},
                 }
                 for said, most, chance, left in (

@@ -175,7 +175,7 @@ def curve() -> None:
     )
     ticks = [0.01, 0.1, 1, 10]
     drawn.update_xaxes(tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
-    drawn.update_layout(margin={"r": 20})
+    drawn.update_layout(margin={"r": 20}, hovermode="closest")
     show(
         drawn,
         "lessons-odds",

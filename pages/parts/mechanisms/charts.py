@@ -23,9 +23,10 @@ from dpmc_core.mechanisms import (
 from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
 from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
-from pages.parts.ui.figures import MARGIN, Drawn, figure
+from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
-from pages.parts.ui.looks import IDENTITY, curve
+from pages.parts.ui.looks import BASELINE, IDENTITY, curve, intervals
+from pages.parts.ui.series import Line, named_lines
 
 
 @drawn_once.of_values
@@ -45,16 +46,16 @@ def variance_curve(current: Huber) -> Drawn:
     for x, y, one in limits:
         fig.add_scatter(x=x, y=y, mode="lines", name=one.title, line=one.line(width=1.5))
     fig.add_scatter(x=alpha, y=value, mode="lines", name=look.title, line=look.line())
-    here, of = current.variance, {"log_x": True, "log_y": True}
+    here = current.variance
     marker = look.mark(size=13, line={"width": 2, "color": "white"})
     fig.add_scatter(x=[current.alpha], y=[here], mode="markers", name="shown", marker=marker)
-    label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {three(here)}", shift=14, **of)
-    label_end(fig, 2 * low, square / (2 * low**2), "Laplace 2s²/α²", shift=4, **of)
-    label_end(fig, 1.2 * low, square, "Gaussian s²", shift=-12, **of)
+    label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {three(here)}", shift=14)
+    label_end(fig, 2 * low, square / (2 * low**2), "Laplace 2s²/α²", shift=4)
+    label_end(fig, 1.2 * low, square, "Gaussian s²", shift=-12)
     high = 3 * float(value[0])
     fig.update_xaxes(**log_ticks(low, 20), range=[math.log10(0.9 * low), math.log10(22)])
     fig.update_yaxes(**log_ticks(square / 2, high), range=np.log10([square / 2, high]).tolist())
-    fig.update_layout(margin={**MARGIN, "r": 16})
+    fig.update_layout(margin={"r": 16})
     return fig, pd.DataFrame({"alpha": alpha, "variance": value})
 
 
@@ -79,21 +80,11 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
         width=width,
         name="samples",
         marker={"color": look.colour, "opacity": 0.35},
-        error_y={
-            "type": "data",
-            "array": half,
-            "thickness": 1,
-            "width": 0,
-            "color": "rgba(128,128,128,0.8)",
-        },
+        error_y=intervals(half, thickness=1, width=0, color=BASELINE),
     )
     x = np.linspace(-reach, reach, 401)
-    fig.add_scatter(
-        x=x,
-        y=mechanism.pdf(x),
-        mode="lines",
-        name="density",
-        line={"color": look.colour, "width": 2.5},
+    curve(
+        fig, look, x, mechanism.pdf(x), mode="lines", name="density", line=look.line(dash="solid")
     )
     label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
     numbers = pd.DataFrame(
@@ -115,27 +106,16 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
         height=380,
     )
     numbers: dict[str, Any] = {"x": x}
-    labels: list[Label] = []
+    lines = []
     for m in mechanisms:
-        y = np.asarray(m.privacy_loss(x, sensitivity))
-        numbers[m.name] = y
-        look = IDENTITY[m.name]
-        curve(fig, look, x, y, mode="lines")
-        labels.append(Label(float(x[-1]), float(y[-1]), look.title))
-        bound = m.epsilon(sensitivity)
+        numbers[m.name] = y = np.asarray(m.privacy_loss(x, sensitivity))
+        lines.append(Line(look=IDENTITY[m.name], x=x, y=y, trace={"mode": "lines"}))
         if m.name == "huber":
-            for sign in (-1, 1):
-                fig.add_scatter(
-                    x=x[[0, -1]],
-                    y=[sign * bound] * 2,
-                    mode="lines",
-                    name="bound ±αΔ/s",
-                    line=look.line(width=1, dash="dot"),
-                )
+            bound = m.epsilon(sensitivity)
+            for height in (-bound, bound):
+                level(fig, height, color=IDENTITY[m.name].colour)
             label_end(fig, float(x[0]), bound, f"αΔ/s = {bound:.3g}", shift=11)
-    every = np.concatenate([numbers[m.name] for m in mechanisms])
-    label_ends(fig, labels, (float(every.min()), float(every.max())))
-    return fig, pd.DataFrame(numbers)
+    return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
 @drawn_once.of_values
@@ -167,8 +147,8 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
         if seen.any():
             last = int(np.flatnonzero(seen)[-1])
             labels.append(Label(float(epsilon[last]), float(delta[last]), look.title))
-    label_ends(fig, labels, (-9, 0.1), log_y=True)
     fig.update_yaxes(range=[-9, 0.1], dtick=2, exponentformat="power")
+    label_ends(fig, labels)
     return fig, pd.DataFrame(numbers)
 
 

@@ -93,8 +93,9 @@ def _line(
         "text": [n.text for n in some],
         "hovertemplate": "%{text}<extra></extra>",
     }
-    halves = [] if level or printed else [n.half for n in some]
-    return Line(look=look, x=x, y=[n.value for n in some], halves=halves, panel=panel, trace=trace)
+    halves = [] if printed else [n.half for n in some]
+    y = [n.value for n in some]
+    return Line(look=look, x=x, y=y, halves=halves, panel=panel, banded=level, trace=trace)
 
 
 def _numbers(rows: Sequence[Judged]) -> list[_Number]:

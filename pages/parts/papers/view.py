@@ -232,7 +232,7 @@ def without_rows(entry: Entry) -> None:
     fig = figure("", "", height=120)
     fig.update_xaxes(visible=False)
     fig.update_yaxes(visible=False)
-    fig.add_annotation(text="no numbers", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
+    fig.add_annotation(text="no numbers", x=0.5, y=0.5, xref="paper", yref="paper")
     show(fig, "paper", f"{entry.place} has no numbers to compare.")
 
 

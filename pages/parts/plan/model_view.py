@@ -90,7 +90,7 @@ def probes(found: Search) -> Drawn:
         fig.add_vrect(x0=found.low, x1=found.high, fillcolor="#888888", opacity=0.18, line_width=0)
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
-    name_above(fig, margin={"r": 20}, hovermode="closest")
+    name_above(fig, hovermode="closest")
     return fig, pd.DataFrame(rows)
 
 

@@ -1,6 +1,5 @@
 """The sections of the *Plan* page, one function each."""
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,9 +20,9 @@ from pages.parts.frame import drag, presenter
 from pages.parts.ui import controls, declared, densities
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
-from pages.parts.ui.labels import Label, label_ends, log_ticks
-from pages.parts.ui.looks import IDENTITY, curve
+from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download, presenting
+from pages.parts.ui.series import Line, named_lines
 
 _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
 
@@ -41,7 +40,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     start = float(best.people or 1) if by_people else best.margin
     xs = [start * factor for factor in _AROUND]
     numbers: dict[str, object] = {x_title: xs}
-    ends, everything = [], [best.epsilon]
+    lines = []
     for one in (c for c in candidates if c.mechanism.name != "staircase"):
         look = IDENTITY[one.mechanism.name]
         # a wider margin is more noise per person; so are more people with the margin kept
@@ -49,10 +48,8 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
         (release,) = one.ledger.releases
         more_noise = (replace(release, mechanism=scaled(one.mechanism, x / own)) for x in xs)
         ys = [tightest(Ledger((r,)), spec.delta, coarse=True) for r in more_noise]
-        curve(fig, look, xs, ys, hovertemplate="%{y:.3g}")
+        lines.append(Line(look=look, x=xs, y=ys, trace={"hovertemplate": "%{y:.3g}"}))
         numbers[f"{look.title}: total ε"] = ys
-        ends.append(Label(xs[-1], ys[-1], look.title))
-        everything += ys
     fig.add_scatter(
         x=[start],
         y=[best.epsilon],
@@ -61,13 +58,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
         name="the plan",
         hovertemplate="%{y:.3g}",
     )
-    low, high = math.log10(min(everything)) - 0.1, math.log10(max(everything)) + 0.1
-    left, right = math.log10(xs[0]) - 0.03, math.log10(xs[-1]) + 0.03
-    fig.update_yaxes(range=[low, high], **log_ticks(10**low, 10**high))
-    fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
-    fig.update_layout(margin={"r": 90}, showlegend=False)
-    label_ends(fig, ends, (low, high), log_x=True, log_y=True)
-    return fig, pd.DataFrame(numbers)
+    return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
 def table(made: Plan) -> pd.DataFrame:

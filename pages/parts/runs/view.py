@@ -283,7 +283,7 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    name_above(fig, hovermode="closest", margin={"r": 20})
+    name_above(fig, hovermode="closest")
     fig.update_xaxes(
         type="log",
         **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),
@@ -522,7 +522,7 @@ def _steps(records: Sequence[Record]) -> None:
         name = plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}")
         curve(fig, look, x, y, name=name, line=look.line(dash=_WAYS[k]))
         rows.append(pd.DataFrame({"run": _LETTERS[k], "step": x, field: y}))
-    name_above(fig, margin={"r": 20})
+    name_above(fig)
     show(
         fig,
         "runs-steps",

@@ -11,7 +11,7 @@ from dpmc_core.wording import power, three
 from pages.parts.tradeoffs.charts import Lines, numbers_of
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_ends, log_ticks
-from pages.parts.ui.looks import BASELINE, IDENTITY, lowered, name_above
+from pages.parts.ui.looks import BASELINE, IDENTITY, intervals, lowered, name_above
 
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "x")
 
@@ -36,12 +36,7 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
         fig.add_scatter(
             x=[p.epsilon],
             y=[p.mean],
-            error_y={
-                "type": "data",
-                "array": [0.0 if math.isnan(p.half_width) else p.half_width],
-                "thickness": 1,
-                "width": 3,
-            },
+            error_y=intervals([p.half_width]),
             mode="markers",
             marker={
                 "color": look.colour,
@@ -82,8 +77,8 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
         fig.update_xaxes(
             **log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)]
         )
-        label_ends(fig, [Label(far * 1.2, worst, "best baseline")], shown, log_x=True)
-    name_above(fig, hovermode="closest")
+        label_ends(fig, [Label(far * 1.2, worst, "best baseline")])
+    name_above(fig, hovermode="closest", margin={"t": 30})
     return fig, pd.DataFrame(rows)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.ui.figures import Drawn
-from pages.parts.ui.looks import BASELINE, IDENTITY, Identity
+from pages.parts.ui.looks import BEST, IDENTITY
 from pages.parts.ui.series import Line, series_chart
 
 AXIS = {
@@ -19,7 +19,6 @@ AXIS = {
     "variance": "variance of the noise (rating units squared, log scale)",
     "n_users": "people in the data (log scale)",
 }
-_BEST = Identity("best baseline", BASELINE, "dot", "circle")
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,10 @@ def curves(lines: Lines, measure: str) -> Drawn:
         x, y = [x for x, _ in baseline], [y for _, y in baseline]
         dotted = {
             "mode": "lines",
-            "line": _BEST.line(width=1.5),
+            "line": BEST.line(width=1.5),
             "hovertemplate": "best baseline: %{y:.4f}<extra></extra>",
         }
-        drawn.append(Line(look=_BEST, x=x, y=y, panel=panel, trace=dotted))
+        drawn.append(Line(look=BEST, x=x, y=y, panel=panel, trace=dotted))
     ticks = {x: amount(x) for x in xs}
     return series_chart(drawn, AXIS[lines.axis], measure, ticks, log_x=True), pd.DataFrame(rows)
 

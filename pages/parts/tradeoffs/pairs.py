@@ -12,7 +12,7 @@ from dpmc_core.metrics import Comparison
 from dpmc_core.wording import signed
 from pages.parts.tradeoffs.charts import AXIS, Lines, amount
 from pages.parts.ui.figures import Drawn
-from pages.parts.ui.looks import BASELINE, IDENTITY, LINES
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, intervals
 from pages.parts.ui.series import cell, panels
 
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
@@ -81,12 +81,7 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
                 # side by side at each amount
                 x=[xs.index(a.x) + _BESIDE * (k - (len(pairs) - 1) / 2) for a in some],
                 y=[d.mean for d in found],
-                error_y={
-                    "type": "data",
-                    "array": [d.half_width for d in found],
-                    "thickness": 1.5,
-                    "width": 3,
-                },
+                error_y=intervals([d.half_width for d in found]),
                 mode="markers",
                 marker={
                     "color": colour,

@@ -14,7 +14,7 @@ from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
-from pages.parts.ui.looks import BASELINE, IDENTITY, name_above
+from pages.parts.ui.looks import BASELINE, IDENTITY, curve, name_above
 
 _LOWEST_DENSITY = 1e-12
 
@@ -40,38 +40,19 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     x = np.linspace(-reach, reach, 301)
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
-    ends: list[tuple[Mechanism, FloatArray]] = []
     for m in mechanisms:
-        y = np.asarray(getattr(m, method)(x))
-        numbers[m.name] = y
+        numbers[m.name] = y = np.asarray(getattr(m, method)(x))
         if view == "log-density":
-            y = np.where(
-                y < _LOWEST_DENSITY, np.nan, y
-            )  # the picture ends there; the numbers go on
-        look = IDENTITY[m.name]
-        shape = "hv" if m.name == "staircase" else "linear"
-        fig.add_scatter(
-            x=x, y=y, name=look.title, mode="lines", line=look.line(shape=shape), legendgroup=m.name
-        )
-        # a marker every so often: identity is colour + dash + marker
-        spots = np.arange(10 + 6 * len(ends), x.size, 50)
-        fig.add_scatter(
-            x=x[spots],
-            y=y[spots],
-            mode="markers",
-            marker=look.mark(),
-            hoverinfo="skip",
-            name=look.title,
-            legendgroup=m.name,
-            showlegend=False,
-        )
-        ends.append((m, y))
+            y = np.where(y < _LOWEST_DENSITY, np.nan, y)  # the numbers go on
+        look, shape = IDENTITY[m.name], "hv" if m.name == "staircase" else "linear"
+        drawn = {"line": look.line(shape=shape), "marker": look.mark(maxdisplayed=6)}
+        curve(fig, look, x, y, **drawn)
     # or names beside curves would widen it
     fig.update_xaxes(range=[-reach, reach])
     if view == "density":
-        _label_peaks(fig, x, ends, [IDENTITY[m.name].title for m in mechanisms])
+        _label_peaks(fig, x, [(m, numbers[m.name]) for m in mechanisms])
     else:  # lines that run together
-        name_above(fig, margin={"r": 20, "t": 30})
+        name_above(fig)
     if view == "log-density":
         fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)
@@ -87,28 +68,17 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
     numbers: dict[str, FloatArray] = {"false alarms (%)": 100 * alarms}
     said: list[str] = []
     for k, ledger in enumerate(ledgers):
-        noise, curve = ledger.releases[0].mechanism, of_ledger(ledger)
-        look, found = IDENTITY[noise.name], 100 * curve.found(alarms)
+        noise, tradeoff = ledger.releases[0].mechanism, of_ledger(ledger)
+        look, found = IDENTITY[noise.name], 100 * tradeoff.found(alarms)
         numbers[f"{look.title}: found at most (%)"] = found
-        fig.add_scatter(
-            x=100 * alarms,
-            y=found,
-            mode="lines",
-            name=look.title,
-            line=look.line(),
-            hovertemplate="%{y:.1f} %",
-        )
+        curve(fig, look, 100 * alarms, found, mode="lines", hovertemplate="%{y:.1f} %")
         at = 24 + 26 * k  # apart along the curves, which lie close together
-        fig.add_scatter(
-            x=100 * alarms[[at]],
-            y=found[[at]],
-            mode="markers",
-            marker=look.mark(size=9),
-            hoverinfo="skip",
-        )
-        label_end(fig, float(100 * alarms[at]), float(found[at]), look.title, shift=-12)
-        mu = f" ({three(curve.mu)}-GDP)" if curve.mu is not None else ""
-        said.append(f"{look.title} {three(100 * float(curve.found(0.05)))} %{mu}")
+        mark = look.mark(size=9)
+        x, y = float(100 * alarms[at]), float(found[at])
+        fig.add_scatter(x=[x], y=[y], mode="markers", marker=mark, hoverinfo="skip")
+        label_end(fig, x, y, look.title, shift=-12)
+        mu = f" ({three(tradeoff.mu)}-GDP)" if tradeoff.mu is not None else ""
+        said.append(f"{look.title} {three(100 * float(tradeoff.found(0.05)))} %{mu}")
     sentence = (
         "An attacker who accepts 5 % false alarms finds, of those who are in, at most: "
         f"{', '.join(said)}. Chance finds 5 %."
@@ -144,14 +114,13 @@ _GLYPHS = {
 
 
 def _label_peaks(
-    fig: go.Figure, x: FloatArray, ends: list[tuple[Mechanism, FloatArray]], names: Sequence[str]
+    fig: go.Figure, x: FloatArray, drawn: Sequence[tuple[Mechanism, FloatArray]]
 ) -> None:
-    """Write each of ``names`` beside its density's right flank, spread so that none collide."""
-    highest_first = sorted(zip(ends, names, strict=True), key=lambda one: -float(np.max(one[0][1])))
-    for k, ((m, y), name) in enumerate(highest_first):
+    """Name each density beside its right flank, spread so that none collide."""
+    highest_first = sorted(drawn, key=lambda one: -float(np.max(one[1])))
+    for k, (m, y) in enumerate(highest_first):
         top = float(y.max())
         i = x.size // 2 + int(np.argmax(y[x.size // 2 :] < top * (0.85 - 0.22 * k)))
-        i = min(i, x.size - 1)
         look = IDENTITY[m.name]
         glyph = f'<span style="color:{look.colour}">{_GLYPHS[look.marker]}</span>'
-        label_end(fig, float(x[i]), float(y[i]), f"{glyph} {name}", shift=(len(ends) - k) * 3)
+        label_end(fig, float(x[i]), float(y[i]), f"{glyph} {look.title}", (len(drawn) - k) * 3)

@@ -25,9 +25,10 @@ _ON_DARK = {
     "#2A8577": "#55BBAA",
     f",{BAND_ALPHA})": ",0.36)",
 }
-MARGIN = {"l": 10, "r": 90, "t": 16, "b": 10}  # pixels; names of lines stand right
 _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
+_GROUNDS = {_ON_WHITE: "#FFFFFF", "#D5DDE4": "#11171D"}  # by the colour of the text on each
+_BAR = {"thickness": 14, "outlinewidth": 0}
 _TEXT_SIZE = 14
 _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 _PRESENTED_ROOM = 250  # pixels of an axis on a screen 720 high, before they are enlarged
@@ -54,8 +55,42 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 
 def look() -> Look:
     """The look of figures for this visitor: by the theme, and whether the page is presented."""
-    colour = "#D5DDE4" if st.context.theme.type == "dark" else _ON_WHITE
+    on_white, on_dark = _GROUNDS
+    colour = on_dark if st.context.theme.type == "dark" else on_white
     return colour, _PRESENTED if on_screen.presenting() else 1.0
+
+
+def _template(colour: str, small: int) -> dict[str, Any]:
+    """Plotly's template of all figures with text in ``colour``: what one says itself goes first."""
+    ground = _GROUNDS[colour]
+    axis = {
+        "automargin": True,
+        "gridcolor": _GRID,
+        "zeroline": False,
+        "title": {"font": {"size": _TEXT_SIZE}, "standoff": 20},
+    }
+    return {
+        "layout": {
+            "font": {"color": colour, "size": small, "family": "Source Sans, sans-serif"},
+            "paper_bgcolor": ground,
+            "plot_bgcolor": ground,
+            # names of lines stand right
+            "margin": {"l": 10, "r": 90, "t": 16, "b": 10, "pad": 8},
+            "showlegend": False,
+            "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+            "hovermode": "x unified",
+            "hoverlabel": {"bgcolor": ground, "font": {"color": colour, "size": small}},
+            "xaxis": {**axis, "showgrid": False},
+            "yaxis": axis,
+            "coloraxis": {"colorscale": "Cividis", "colorbar": _BAR},
+            "annotationdefaults": {"showarrow": False},
+        },
+        # or plotly would choose white or black
+        "data": {
+            "bar": [{"insidetextfont": {"color": colour}}],
+            "heatmap": [{"colorscale": "Cividis", "colorbar": _BAR}],
+        },
+    }
 
 
 def ready(fig: go.Figure, look: Look) -> _Ready:
@@ -69,13 +104,19 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
         found = whole(fig)
         if scale != 1:
             fit_lower(fig, found, _PRESENTED_ROOM)
-            for font in _fonts(found):
-                font["size"] = max(font.get("size", 0), _TEXT_SIZE)
             margin = found["layout"].setdefault("margin", {})
-            margin["r"] = margin.get("r", 0) * _TEXT_SIZE / LABEL_SIZE  # room for names of lines
-        drawn = _enlarged(_coloured(found, colour), scale)
+            if "r" in margin:  # room for names of lines
+                margin["r"] *= _TEXT_SIZE / LABEL_SIZE
+        small = LABEL_SIZE if scale == 1 else _TEXT_SIZE
+        drawn = _enlarged(_dressed(found, colour, small), scale)
         made[look] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
     return made[look]
+
+
+def _dressed(found: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
+    """``found``, a figure as a dictionary, in its template."""
+    layout = found.get("layout", {}) | {"template": _template(colour, small)}
+    return {**found, "layout": layout}
 
 
 def _lightened(part: Any) -> Any:
@@ -107,50 +148,15 @@ def _enlarged(part: Any, scale: float) -> Any:
     return [_enlarged(one, scale) for one in part] if isinstance(part, (list, tuple)) else part
 
 
-def _fonts(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The fonts of ``found``, a figure as a dictionary: of its texts, axes, legend and titles."""
-    layout = found.setdefault("layout", {})
-    texts, titled = [layout, *layout.get("annotations", ()), layout.setdefault("legend", {})], []
-    for axis in ("xaxis", "yaxis"):
-        layout.setdefault(axis, {})
-    for name, part in layout.items():
-        if name.startswith(("xaxis", "yaxis")):
-            titled.append(part)
-        elif name.startswith("coloraxis") and "colorbar" in part:
-            titled.append(part["colorbar"])
-    return [
-        *(part.setdefault("font", {}) for part in texts),
-        *(part.setdefault("tickfont", {}) for part in titled),
-        *(part.setdefault("title", {}).setdefault("font", {}) for part in [layout, *titled]),
-    ]
-
-
-def _coloured(found: dict[str, Any], colour: str) -> dict[str, Any]:
-    """``found``, a figure as a dictionary, with all its text in ``colour``."""
-    for font in _fonts(found):
-        font["color"] = colour
-    for trace in found.get("data", ()):
-        if trace.get("type") == "bar":
-            trace.setdefault("insidetextfont", {})["color"] = (
-                colour  # plotly would choose white or black
-            )
-    return found
-
-
 def figure(
     x_title: str, y_title: str, *, height: int = 400, log_x: bool = False, log_y: bool = False
 ) -> go.Figure:
-    """An empty figure in the house style; axis titles carry their units."""
-    axis = {"gridcolor": _GRID, "zeroline": False, "automargin": True}
+    """An empty figure; axis titles carry their units."""
     return go.Figure(
         layout={
             "height": height,
-            "margin": MARGIN,
-            "showlegend": False,
-            "hovermode": "x unified",
-            "font": {"size": _TEXT_SIZE},
-            "xaxis": {**axis, "title": {"text": x_title}, "type": "log" if log_x else "linear"},
-            "yaxis": {**axis, "title": {"text": y_title}, "type": "log" if log_y else "linear"},
+            "xaxis": {"title": {"text": x_title}, "type": "log" if log_x else "linear"},
+            "yaxis": {"title": {"text": y_title}, "type": "log" if log_y else "linear"},
         }
     )
 
@@ -187,16 +193,39 @@ def bars(
     fig.update_yaxes(range=(0.0, top))
     for value in baselines.values():
         level(fig, value)
-    ends = [Label(len(names) - 0.5, value, name) for name, value in baselines.items()]
-    label_ends(
-        fig, ends, (0.0, top), height=400 - 26 - 17 * max(t.count("<br>") + 1 for t in texts)
-    )
-    fig.update_layout(hovermode="closest", margin={"r": 120})
+    label_ends(fig, [Label(len(names) - 0.5, value, name) for name, value in baselines.items()])
+    fig.update_layout(hovermode="closest")
     return fig
 
 
-def level(fig: go.Figure, y: float, **line: object) -> None:
-    """A line across the whole figure at height ``y``, of a baseline if ``line`` says no other."""
+def named_bars(
+    fig: go.Figure, drawn: Sequence[tuple[str, float]], colour: str, **at: object
+) -> None:
+    """Lying bars, the first at the top, each with its name within; ``at`` is passed to Plotly."""
+    names = [name for name, _ in drawn]
+    fig.add_bar(
+        x=[length for _, length in drawn],
+        y=names,
+        orientation="h",
+        marker={"color": colour, "opacity": 0.35},
+        text=names,
+        textposition="inside",
+        insidetextanchor="start",
+        textangle=0,
+        constraintext="none",
+        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
+        **at,
+    )
+    # names may begin with a number: plotly would take them for numbers
+    fig.update_yaxes(type="category", visible=False, autorange="reversed")
+    fig.update_layout(margin={"r": 10}, hovermode="closest")
+
+
+def level(fig: go.Figure, y: float, axis: str = "", **line: Any) -> None:
+    """A line across the whole figure at height ``y``, of a baseline if ``line`` says no other.
+
+    ``axis`` is the number of the panel ("" for the first).
+    """
     beside(
         fig,
         "shapes",
@@ -205,7 +234,7 @@ def level(fig: go.Figure, y: float, **line: object) -> None:
             "xref": "paper",
             "x0": 0,
             "x1": 1,
-            "yref": "y",
+            "yref": f"y{axis}",
             "y0": y,
             "y1": y,
             "line": {"width": 1, "dash": "dot", "color": BASELINE, **line},
@@ -241,18 +270,17 @@ def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
     """
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
+    of: dict[str, Any] = {"key": f"chart-{name}", "config": config, "alt": alt, "theme": None}
     if not on_screen.presenting():
-        st.plotly_chart(ready(fig, look()), key=f"chart-{name}", config=config, alt=alt)
+        st.plotly_chart(ready(fig, look()), **of)
         return
     with st.container(key=f"presented-{name}"):  # as high as the screen has room
-        st.plotly_chart(
-            ready(fig, look()), key=f"chart-{name}", config=config, alt=alt, height="stretch"
-        )
+        st.plotly_chart(ready(fig, look()), height="stretch", **of)
 
 
 def on_white(fig: Any) -> dict[str, Any]:
     """``fig`` as a dictionary with dark text, for white paper whatever the theme here is."""
-    return _coloured(whole(fig), _ON_WHITE)
+    return _dressed(whole(fig), _ON_WHITE, LABEL_SIZE)
 
 
 def _page_of(fig: go.Figure, name: str) -> str:

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 LABEL_SIZE = 12  # of names of lines, in pixels
 _LINE_PIXELS = 17
+_CHARACTER_PIXELS = 6.5  # at most, on average
 _CHARACTERS = 17  # of a name in one line: a phone is 390 pixels wide
 
 
@@ -23,32 +24,24 @@ class Label:
     text: str
 
 
-def label_ends(
-    fig: go.Figure,
-    labels: Sequence[Label],
-    y_range: tuple[float, float],
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-    axis: str = "",
-    height: float | None = None,
-) -> None:
+def label_ends(fig: go.Figure, labels: Sequence[Label], axis: str = "") -> None:
     """Write each line's name where it ends, in the page's text colour, moved apart where names
-    would overlap.
-
-    ``y_range`` is what the axis shows (its logarithms for ``log_y``), ``height`` its pixels; they
-    turn heights into pixels. ``axis`` is the number of the panel ("" for the first).
+    would overlap, and make room for them. ``axis`` is the number of a panel, which has a range.
     """
-    height = float(fig.layout.height) - 80 if height is None else height
-    low, high = y_range
-    shares = [((math.log10(la.y) if log_y else la.y) - low) / (high - low or 1.0) for la in labels]
-    texts = [wrapped(label.text) for label in labels]
-    tall = [_LINE_PIXELS * (1 + text.count("<br>")) for text in texts]
+    shown = fig.layout[f"yaxis{axis}"]
+    (low, high), (bottom, top) = shown.range, shown.domain or (0.0, 1.0)
+    height = (top - bottom) * (float(fig.layout.height) - 80)
+    names = [_name(fig, label, wrapped(label.text), axis) for label in labels]
+    shares = [(name["y"] - low) / (high - low or 1.0) for name in names]
+    tall = [_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names]
     first = len(fig.__dict__.get("dpmc-annotations", ()))
     fig.__dict__.setdefault("dpmc-ends", []).append((first, shares, tall))
-    for label, text, shift in zip(labels, texts, _shifts(shares, tall, height), strict=True):
-        at = (math.log10(label.x) if log_x else label.x, math.log10(label.y) if log_y else label.y)
-        beside(fig, "annotations", _name(*at, text, shift, axis))
+    for name, shift in zip(names, _shifts(shares, tall, height), strict=True):
+        name["yshift"] = shift
+    beside(fig, "annotations", *names)
+    widest = max((len(line) for name in names for line in name["text"].split("<br>")), default=0)
+    room = 14 + _CHARACTER_PIXELS * widest
+    fig.update_layout(margin={"r": max(room, fig.layout.margin.r or 0)})
 
 
 def move_ends(fig: go.Figure, found: dict[str, Any], room: float) -> None:
@@ -114,35 +107,26 @@ def _apart(heights: Sequence[float], tall: Sequence[float], room: float) -> list
     return [mean + needed for mean, needed in zip(free, below, strict=True)]
 
 
-def label_end(
-    fig: go.Figure,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    log_x: bool = False,
-    log_y: bool = False,
-    shift: int = 0,
-) -> None:
+def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> None:
     """Write one name beside a point, ``shift`` pixels higher."""
-    at = (math.log10(x) if log_x else x, math.log10(y) if log_y else y)
-    beside(fig, "annotations", _name(*at, text, shift))
+    beside(fig, "annotations", {**_name(fig, Label(x, y, text), text), "yshift": shift})
 
 
-def _name(x: float, y: float, text: str, shift: float, axis: str = "") -> dict[str, Any]:
+def _name(fig: go.Figure, label: Label, text: str, axis: str = "") -> dict[str, Any]:
     """An annotation to the right of a point."""
+    x, y = (
+        math.log10(value) if fig.layout[name + axis].type == "log" else value
+        for name, value in (("xaxis", label.x), ("yaxis", label.y))
+    )
     return {
         "x": x,
         "y": y,
         "xref": f"x{axis}",
         "yref": f"y{axis}",
         "text": text,
-        "showarrow": False,
         "align": "left",
         "xanchor": "left",
         "xshift": 6,
-        "yshift": shift,
-        "font": {"size": LABEL_SIZE},
     }
 
 

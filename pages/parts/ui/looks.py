@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -23,7 +23,7 @@ class Identity:
     dash: str
     marker: str
 
-    def line(self, **other: object) -> dict[str, object]:
+    def line(self, **other: object) -> dict[str, Any]:
         """Its line in a figure."""
         return {"color": self.colour, "dash": self.dash, "width": 2.5, **other}
 
@@ -59,7 +59,8 @@ LINES = (
     ("#4477AA", "longdash", "star"),
     ("#B5563F", "longdashdot", "hexagon"),
 )
-BASELINE = "rgba(128,128,128,0.9)"
+BASELINE = "#888888"  # on both grounds
+BEST = Identity("best baseline", BASELINE, "dot", "circle")
 
 LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
@@ -91,7 +92,7 @@ def lowered(title: str) -> str:
     return title[0].lower() + title[1:] if re.match("[A-Z][a-z]", title) else title
 
 
-def intervals(halves: Sequence[Any], **other: object) -> dict[str, object]:
+def intervals(halves: Iterable[Any], **other: object) -> dict[str, object]:
     """Error bars of half widths ``halves``; none where a half width is not a number."""
     array = [0.0 if math.isnan(half) else half for half in halves]
     return {"type": "data", "array": array, "thickness": 1.2, "width": 3, **other}
@@ -125,5 +126,4 @@ def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: obje
 
 def name_above(fig: go.Figure, **layout: object) -> None:
     """Name the lines in a legend above the figure; ``layout`` is passed to Plotly."""
-    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
-    fig.update_layout(showlegend=True, legend=above, **layout)
+    fig.update_layout({"showlegend": True, "margin": {"r": 20, "t": 30}, **layout})

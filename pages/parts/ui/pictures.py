@@ -36,9 +36,9 @@ def heat_map(
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
         "height": 330 + 17 * lines,
+        "hovermode": "closest",
         "margin": {"l": 30, "r": 10, "t": 40 + 17 * lines, "b": 30},
         "coloraxis": {
-            "colorscale": "Cividis",
             "cmin": low,
             "cmax": high,
             "colorbar": {
@@ -82,8 +82,6 @@ def heat_map(
                 "yref": "paper",
                 "xanchor": "center",
                 "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 13},
             }
         )
         cells.append(

@@ -1,17 +1,25 @@
 """Lines with 95 % intervals in panels: how pages draw one quantity against another."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from pages.parts.ui.figures import figure
-from pages.parts.ui.labels import log_ticks, spaced_ticks, wrapped
+from pages.parts.ui.figures import level
+from pages.parts.ui.labels import Label, label_ends, log_ticks, spaced_ticks, wrapped
 from pages.parts.ui.looks import Identity, band, curve, intervals
 
 _ACROSS = 2  # panels beside each other: a phone has room for no more
+_NONE: Mapping[str, float] = MappingProxyType({})
 _CHARACTERS = 20  # that it has room for below one of them
+
+
+Values = Sequence[float] | NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +29,9 @@ class Line:
     """
 
     look: Identity
-    x: Sequence[float]
-    y: Sequence[float]
-    halves: Sequence[float] = ()
+    x: Values
+    y: Values
+    halves: Values = ()
     panel: str = ""
     banded: bool = False
     trace: Mapping[str, object] = field(default_factory=dict)
@@ -45,20 +53,60 @@ def panels(titles: Sequence[str], x_title: str, y_title: str, *, own_y: bool = F
         vertical_spacing=0.36 / down,
         subplot_titles=titles if any(titles) else None,
     )
-    house = figure("", "", height=430 if down == 1 else 300 * down + 60).layout
-    fig.update_layout(house.to_plotly_json())
-    fig.update_xaxes(house.xaxis)
-    fig.update_yaxes(house.yaxis)
     fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
     fig.update_layout(
-        margin={"t": 40, "r": 20, "b": 70},
+        height=430 if down == 1 else 300 * down + 60,
+        margin={"t": 40, "r": 20, "b": 100},
         showlegend=True,
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
+        legend={"yref": "container", "y": 0},
         hovermode="closest",
     )
     # one title for all panels: on a phone they would run into each other
     at = {"x": 0.5, "y": 0, "yshift": -48, "xref": "paper", "yref": "paper"}
-    fig.add_annotation(text=x_title, showarrow=False, **at)
+    fig.add_annotation(text=x_title, font={"size": 14}, **at)
+    return fig
+
+
+def _draw(fig: go.Figure, line: Line, **at: object) -> None:
+    """Draw one line with its intervals; ``at`` is passed to Plotly."""
+    bars = {}
+    if line.banded and len(line.halves):
+        band(fig, line.look.colour, line.x, line.y, line.halves, **{**at, "showlegend": False})
+    elif len(line.halves):
+        bars = {"error_y": intervals(line.halves)}
+    curve(fig, line.look, line.x, line.y, **{**bars, **at, **line.trace})
+
+
+def reach(axis: Any, values: Sequence[float], share: float) -> None:
+    """Have an axis that has no range reach around ``values`` with a ``share`` of room, and write
+    ticks on a logarithmic one that has none.
+    """
+    log, values = axis.type == "log", values or (0.1, 1.0)
+    low, high = (math.log10(end) if log else end for end in (min(values), max(values)))
+    room = share * (high - low or 1.0)
+    if axis.range is None:
+        axis.range = (low - room, high + room)
+    if log and axis.tickvals is None:
+        axis.update(log_ticks(*(10**end for end in axis.range)))
+
+
+def named_lines(
+    fig: go.Figure, lines: Sequence[Line], levels: Mapping[str, float] = _NONE, axis: str = ""
+) -> go.Figure:
+    """Draw ``lines``, and baselines at ``levels``, in the panel of that ``axis``, with their names
+    where they end.
+    """
+    x_axis, y_axis = fig.layout[f"xaxis{axis}"], fig.layout[f"yaxis{axis}"]
+    for line in lines:
+        _draw(fig, line, xaxis=f"x{axis}", yaxis=f"y{axis}")
+    for value in levels.values():
+        level(fig, value, axis)
+    heights = [y for line in lines for y in line.y if math.isfinite(y)] + [*levels.values()]
+    reach(x_axis, [x for line in lines for x in line.x], 0.03)
+    reach(y_axis, heights, 0.08)
+    last = 10 ** x_axis.range[1] if x_axis.type == "log" else x_axis.range[1]
+    ends = {line.look.title: line.y[-1] for line in lines if line.look.title} | {**levels}
+    label_ends(fig, [Label(last, y, name) for name, y in ends.items()], axis)
     return fig
 
 
@@ -82,11 +130,7 @@ def series_chart(
     for line in lines:
         title = line.look.title
         at = {**cell(titles.index(line.panel)), "legendgroup": title}
-        if line.banded:
-            band(fig, line.look.colour, line.x, line.y, line.halves, showlegend=False, **at)
-        bars = {"error_y": intervals(line.halves)} if not line.banded and line.halves else {}
-        first = {"showlegend": title not in named}
-        curve(fig, line.look, line.x, line.y, **{**bars, **first, **at, **line.trace})
+        _draw(fig, line, showlegend=title not in named, **at)
         named.add(title)
     for number, panel in enumerate(titles):
         places = {x for line in lines if line.panel == panel for x in line.x}
