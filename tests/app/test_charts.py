@@ -125,11 +125,9 @@ def test_a_run_with_secret_noise_stands_against_the_same_without() -> None:
 
 def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:
     fig, _ = run_charts.rmse_curves(results, clip=False)
-    found = whole(fig)
-    low, high = found["layout"]["yaxis"]["range"]
+    low, high = fig.layout.yaxis.range
     for room in (350.0, 150.0):
-        labels.move_ends(fig, found, room)
-        notes = found["layout"]["annotations"]
+        notes = whole(fig, room)["layout"]["annotations"]
         places = sorted(
             (room * (note["y"] - low) / (high - low) + note["yshift"], note["text"])
             for note in notes

@@ -56,9 +56,8 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
         share = 100 * np.histogram(values, edges)[0] / len(values)
         numbers[f"{name} (%)"] = share
         heights.append(share)
-        look = Identity(name, colour, dash, "circle")
-        steps = {"mode": "lines", "line": look.line(shape="hvh"), "hovertemplate": "%{y:.2f} %"}
-        curve(fig, look, middles, share, **steps)
+        look = Identity(name, colour, dash)
+        curve(fig, look, middles, share, line=look.line(shape="hvh"))
     top = float(max(h.max() for h in heights))
     name_above(fig)
     fig.update_xaxes(range=[low, high])
@@ -92,7 +91,7 @@ def bound_so_far(
     runs, bounds = [p[0] for p in points], [p[1] for p in points]
     fig = figure("outputs of each dataset", "ε", height=320)
     proved = Identity(f"proved {bounds[-1]:.3g}", IN, "solid", "circle")
-    lines = [Line(look=proved, x=runs, y=bounds, trace={"hovertemplate": "%{y:.3g}"})]
+    lines = [Line(proved, runs, bounds)]
     for name, epsilon in claims.items():
         lines.append(_level(f"{name} {epsilon:.3g}", epsilon, OUT, "dash", most))
     high = 1.1 * max(*bounds, *claims.values(), 0.1)
@@ -111,9 +110,8 @@ def bound_so_far(
 
 def _level(name: str, height: float, colour: str, dash: str, most: int) -> Line:
     """A line from 0 to ``most`` that is no baseline."""
-    look = Identity(name, colour, dash, "circle")
-    plain = {"mode": "lines", "line": look.line(width=2), "hoverinfo": "skip"}
-    return Line(look=look, x=[0, most], y=[height] * 2, trace=plain)
+    look = Identity(name, colour, dash, width=2)
+    return Line(look, [0, most], [height] * 2, trace={"hoverinfo": "skip"})
 
 
 def published_parts(output: FloatArray, rank: int) -> go.Figure:
@@ -164,17 +162,9 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
         coloraxis={"cmin": 1, "cmax": 5, "colorbar": {"title": {"text": "rating"}}},
     )
     fig.update_yaxes(autorange="reversed")
-    rows = [
-        {
-            "person": people[u],
-            "film": films[i],
-            titles[0]: grids[0][u, i],
-            titles[1]: grids[1][u, i],
-        }
-        for u in range(len(people))
-        for i in range(len(films))
-    ]
-    return fig, pd.DataFrame(rows)
+    places = pd.MultiIndex.from_product([people, films], names=["person", "film"])
+    cells = {title: grid.ravel() for title, grid in zip(titles, grids, strict=True)}
+    return fig, pd.DataFrame(cells, places).reset_index()
 
 
 def _frame(fig: go.Figure, x: int, y: int, **at: int) -> None:
@@ -240,9 +230,7 @@ def score(hits: Sequence[bool], bound: float, best: float | None) -> Drawn:
     if best is not None:
         allowed["best guess"] = (100 * best, "#009E73", "dashdot")
     lines = [_level(f"{name} {of[0]:.1f}", *of, most) for name, of in allowed.items()]
-    on_edge = {"cliponaxis": False, "hovertemplate": "%{y:.0f} %<extra></extra>"}
-    look = Identity("", IN, "solid", "circle")
-    lines.append(Line(look=look, x=played, y=share, trace=on_edge))
+    lines.append(Line(Identity("", IN, "solid", "circle"), played, share))
     fig.update_xaxes(range=[0, most])
     fig.update_yaxes(range=[0, 101])
     named_lines(fig, lines, {"chance 50.0": 50.0})

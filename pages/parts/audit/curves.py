@@ -34,9 +34,8 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
     """
     fig = attacker_axes()
     alarms, misses = claimed_curve
-    claimed = Identity("claimed: at most", OUT, "solid", "circle")
-    plain = {"mode": "lines", "hovertemplate": "%{y:.1f} %"}
-    curve(fig, claimed, 100 * alarms, 100 * (1 - misses), **plain)
+    claimed = Identity("claimed: at most", OUT, "solid")
+    curve(fig, claimed, 100 * alarms, 100 * (1 - misses))
     boxes = _boxes(attack)
     for row in boxes.to_dict("records"):
         fig.add_shape(

@@ -16,14 +16,11 @@ from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import label_end
-from pages.parts.ui.looks import BASELINE, IDENTITY
+from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve
 from pages.parts.ui.series import Line, named_lines
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
-
-# the last marker stands on the edge
-_ON_EDGE: dict[str, object] = {"hovertemplate": "%{y:.3g}", "cliponaxis": False}
 
 
 def composition(
@@ -54,13 +51,12 @@ def composition(
         # a logarithmic axis has no 0: where nothing is spent there is no line
         if epsilons[-1] > 0:
             shown = [value if value > 0 else math.nan for value in epsilons]
-            lines.append(Line(look=look, x=counts, y=shown, trace=_ON_EDGE))
+            lines.append(Line(look, counts, shown))
         numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
         if math.isfinite(single):
             added = [single * count for count in counts]
-            thin = {"mode": "lines", "line": look.line(width=1.5), "hovertemplate": "%{y:.3g}"}
-            summed = replace(look, title=f"{look.title}, summed")
-            lines.append(Line(look=summed, x=counts, y=added, trace=thin))
+            summed = replace(look, title=f"{look.title}, summed", marker="", width=1.5)
+            lines.append(Line(summed, counts, added))
             numbers[f"{look.title} sum of ε (δ = 0)"] = added
     fig.add_vline(x=chosen, line={"color": BASELINE, "width": 1})
     fig.add_annotation(
@@ -92,18 +88,14 @@ def price_curve(alpha: float, shift_in_sd: float) -> Drawn:
     for name, value in (("laplace", 2.0), ("gaussian", 1.0)):
         level(fig, value, **IDENTITY[name].line(width=1.5))
         label_end(fig, 0.05, value, IDENTITY[name].title, shift=9)
-    plain = {"mode": "lines", "hovertemplate": "%{y:.3f}"}
-    shift = replace(look, title=f"Δ = {shift_in_sd:.2g} sd", dash="dash")
-    lines = [
-        Line(look=replace(look, title="small shifts"), x=alphas, y=limit, trace=plain),
-        Line(look=shift, x=alphas, y=exact, trace={**plain, "line": shift.line(width=1.2)}),
-    ]
+    small = replace(look, title="small shifts", marker="")
+    shift = Identity(f"Δ = {shift_in_sd:.2g} sd", look.colour, "dash", width=1.2)
+    lines = [Line(small, alphas, limit), Line(shift, alphas, exact)]
     fig.update_yaxes(range=[min(*limit, *exact, 1.0) - 0.08, max(*limit, *exact, 2.0) + 0.08])
     named_lines(fig, lines)
     chosen = Huber(alpha=alpha)
     at_alpha = [chosen.fisher_information * chosen.variance]
-    mark = {"mode": "markers", "marker": look.mark(size=11), "hovertemplate": "%{y:.3f}"}
-    fig.add_scatter(x=[alpha], y=at_alpha, name=f"α = {alpha:g}", **mark)
+    curve(fig, replace(look, title=f"α = {alpha:g}"), [alpha], at_alpha, marker=look.mark(size=11))
     return fig, pd.DataFrame(
         {"alpha": alphas, "price, small shifts": limit, f"price at {shift_in_sd:.3g} sd": exact}
     )
@@ -128,7 +120,7 @@ def needed(
     lines = []
     for noise in mechanisms:
         look, ratio = IDENTITY[noise.name], by_name[noise.name] / by_name["gaussian"]
-        lines.append(Line(look=look, x=NEEDED_COUNTS, y=ratio, trace=_ON_EDGE))
+        lines.append(Line(look, NEEDED_COUNTS, ratio))
         numbers[f"{look.title} variance"] = by_name[noise.name]
         numbers[f"{look.title} relative"] = ratio
     return named_lines(fig, lines), pd.DataFrame(numbers)

@@ -69,11 +69,10 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         until = int(np.searchsorted(x, iteration, "right"))
         x_seen, y_seen, halves = x[:until], y[:until], half[:until]
-        lines.append(Line(look=named.look, x=x_seen, y=y_seen, halves=halves, banded=True))
+        lines.append(Line(named.look, x_seen, y_seen, halves=halves, banded=True))
         over = [x[-1], longest] if named.result.finished and until == x.size else []
-        after = replace(named.look, title="", dash="dot")
-        plain = {"mode": "lines", "line": after.line(width=1), "hoverinfo": "skip"}
-        lines.append(Line(look=after, x=over, y=[y[-1]] * len(over), trace=plain))
+        after = replace(named.look, title="", dash="dot", marker="", width=1)
+        lines.append(Line(after, over, [y[-1]] * len(over), trace={"hoverinfo": "skip"}))
         rows += [
             {
                 "configuration": named.label,
@@ -157,16 +156,15 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         means = frame.mean()
         x = means.index.to_numpy() + (k - 1) * 0.06 * (means.index.max() - means.index.min()) / 4
         reach = intervals(table[0.9] - means, symmetric=False, arrayminus=means - table[0.1])
-        lines.append(Line(look=named.look, x=x, y=means.to_numpy(), trace={"error_y": reach}))
+        lines.append(Line(named.look, x, means.to_numpy(), trace={"error_y": reach}))
         rows += [
             {"configuration": named.label, "actual": a, "mean": m, "p10": p10, "p90": p90}
             for a, m, p10, p90 in zip(means.index, means, table[0.1], table[0.9], strict=True)
         ]
     test = results[0].result.split.test
-    perfect = Identity("perfect", BASELINE, "dot", "circle")
-    plain = {"mode": "lines", "line": perfect.line(width=1)}
+    perfect = Identity("perfect", BASELINE, "dot", width=1)
     ends = [test.low, test.high]
-    named_lines(fig, [*lines, Line(look=perfect, x=ends, y=ends, trace=plain)])
+    named_lines(fig, [*lines, Line(perfect, ends, ends)])
     return fig, pd.DataFrame(rows)
 
 

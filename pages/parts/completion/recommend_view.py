@@ -73,7 +73,7 @@ def recalls(results: Results, until: float = math.inf) -> Drawn:
         made = _made(result, until)
         x, y = [m.iteration + 0.04 * (k - 1) for m in made], [m.recall for m in made]
         look = look_of(letter, f"{letter} · {title_of(result.spec)}")
-        lines.append(Line(look=look, x=x, y=y, halves=[m.half_width for m in made]))
+        lines.append(Line(look, x, y, halves=[m.half_width for m in made]))
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
     fig.update_yaxes(range=(0.0, min(1.0, top * 1.12) or 1.0))

@@ -81,26 +81,20 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
     reach = max(float(np.abs(c).max()) for c in changes) or 1.0
     rows = []
     for k, (skew, change) in enumerate(zip(others, changes, strict=True)):
-        labels_x = [f"{e:,.0f}" for e in np.ceil(skew.item_edges[:-1])]
-        labels_y = [f"{e:,.0f}" for e in np.ceil(skew.user_edges[:-1])]
+        at = {"row": k + 1, "col": 1}
         fig.add_heatmap(
             z=np.round(change, 3),
-            x=list(range(len(labels_x))),
-            y=list(range(len(labels_y))),
             coloraxis="coloraxis",
             hovertemplate="user bin %{y}, item bin %{x}: %{z:+.2f} points<extra></extra>",
-            row=k + 1,
-            col=1,
+            **at,
         )
-        shown = list(range(0, len(labels_x), 3))
-        fig.update_xaxes(tickvals=shown, ticktext=[labels_x[i] for i in shown], row=k + 1, col=1)
-        fig.update_yaxes(
-            tickvals=shown,
-            ticktext=[labels_y[i] for i in shown],
-            title_text="ratings of the user",
-            row=k + 1,
-            col=1,
-        )
+        shown = np.arange(0, len(skew.item_edges) - 1, 3)
+        for update, edges in (
+            (fig.update_xaxes, skew.item_edges),
+            (fig.update_yaxes, skew.user_edges),
+        ):
+            update(tickvals=shown, ticktext=[f"{e:,.0f}" for e in np.ceil(edges[shown])], **at)
+        fig.update_yaxes(title_text="ratings of the user", **at)
         i, j = np.indices(change.shape)
         rows.append(
             pd.DataFrame(

@@ -30,7 +30,8 @@ def popularity(ratings: Ratings) -> Drawn:
         totals = np.sort(np.bincount(numbers, minlength=count))[::-1]
         totals = totals[totals > 0]
         keep = np.unique(np.geomspace(1, totals.size, 200).astype(int)) - 1
-        curve(fig, Identity(what, colour, dash, "circle"), keep + 1, totals[keep], mode="lines")
+        look = Identity(what, colour, dash)
+        curve(fig, look, keep + 1, totals[keep], hovertemplate="%{y:,}")
         reach = max(reach, totals.size)
         few, most = min(few, int(totals[-1])), max(most, int(totals[0]))
         rows += [{"side": what, "rank": int(k) + 1, "ratings": int(totals[k])} for k in keep]

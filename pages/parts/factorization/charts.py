@@ -183,7 +183,7 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
         halves = [math.nan] * (len(metrics) - 1) + [metrics[-1].half_width]
         settled += y[1:] or y  # the start can be far off
         mark = {"marker": look.mark(maxdisplayed=8)}
-        lines.append(Line(look=look, x=x, y=y, halves=halves, trace=mark))
+        lines.append(Line(look, x, y, halves=halves, trace=mark))
         rows += [
             {
                 "method": item.name,

@@ -63,11 +63,10 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
             seen = [p for p in points if p.values]
             if not seen:
                 continue
-            look = replace(looks[name], title=name)
-            thin = {"line": look.line(width=1.5)} if name.endswith(QUIET) else {}
+            look = replace(looks[name], title=name, width=1.5 if name.endswith(QUIET) else 2.5)
             xs, halves = [p.x for p in seen], [p.half_width for p in seen]
             y = [p.mean for p in seen]
-            lines.append(Line(look=look, x=xs, y=y, halves=halves, trace=thin))
+            lines.append(Line(look, xs, y, halves))
             rows += [
                 {
                     "line": name,
@@ -84,8 +83,7 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
             # fewer people have another baseline, and other held-out ratings
             points = next(iter(result.lines(measure).values()))
             x, beside = [p.x for p in points], [p.baseline for p in points]
-            dotted = {"mode": "lines", "line": BEST.line(width=1)}
-            lines.append(Line(look=BEST, x=x, y=beside, trace=dotted))
+            lines.append(Line(BEST, x, beside))
         if measure in ("error", "objective") and not by_people:
             levels = dict(result.baselines)
             if measure == "objective" and result.spec.kind != "parts":

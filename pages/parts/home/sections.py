@@ -117,7 +117,7 @@ def attackers(before: float, after: float) -> go.Figure:
                 y=(k // _SIDE)[chosen],
                 mode="markers",
                 name=name,
-                hoverinfo="name",
+                hovertemplate="%{fullData.name}<extra></extra>",
                 marker={"size": 11, "color": colour, "symbol": symbol},
             )
     return fig

@@ -11,7 +11,7 @@ import streamlit as st
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import tab, verdict
 from pages.parts.lessons.lessons import CLASS, Lesson, again, begin, lessons, link, score
-from pages.parts.ui import on_screen
+from pages.parts.ui import looks, on_screen
 from pages.parts.ui.figures import figure, show
 from pages.parts.ui.on_screen import download
 
@@ -166,13 +166,8 @@ def curve() -> None:
     epsilons = np.geomspace(0.01, 10, 101)
     chances = [100 * guess_bound(float(e)) for e in epsilons]
     drawn = figure("ε (log scale)", "right guesses in 100, at most", height=300, log_x=True)
-    drawn.add_scatter(
-        x=epsilons,
-        y=chances,
-        mode="lines",
-        line={"color": "#0072B2", "width": 3},
-        hovertemplate="ε = %{x:.2f}: %{y:.0f} in 100<extra></extra>",
-    )
+    at = "ε = %{x:.2f}: %{y:.0f} in 100<extra></extra>"
+    looks.curve(drawn, looks.Identity("", "#0072B2", "solid"), epsilons, chances, hovertemplate=at)
     ticks = [0.01, 0.1, 1, 10]
     drawn.update_xaxes(tickvals=ticks, ticktext=[f"{t:g}" for t in ticks])
     drawn.update_layout(margin={"r": 20}, hovermode="closest")

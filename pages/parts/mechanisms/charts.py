@@ -6,6 +6,7 @@ figure and the numbers in it.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
-from pages.parts.ui.looks import BASELINE, IDENTITY, curve, intervals
+from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, intervals
 from pages.parts.ui.series import Line, named_lines
 
 
@@ -44,8 +45,8 @@ def variance_curve(current: Huber) -> Drawn:
     tail = alpha[alpha < 1.2]
     limits = ((tail, 2 * square / tail**2, laplace), (alpha[[0, -1]], [square] * 2, gaussian))
     for x, y, one in limits:
-        fig.add_scatter(x=x, y=y, mode="lines", name=one.title, line=one.line(width=1.5))
-    fig.add_scatter(x=alpha, y=value, mode="lines", name=look.title, line=look.line())
+        curve(fig, replace(one, marker="", width=1.5), x, y)
+    curve(fig, replace(look, marker=""), alpha, value)
     here = current.variance
     marker = look.mark(size=13, line={"width": 2, "color": "white"})
     fig.add_scatter(x=[current.alpha], y=[here], mode="markers", name="shown", marker=marker)
@@ -83,9 +84,7 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
         error_y=intervals(half, thickness=1, width=0, color=BASELINE),
     )
     x = np.linspace(-reach, reach, 401)
-    curve(
-        fig, look, x, mechanism.pdf(x), mode="lines", name="density", line=look.line(dash="solid")
-    )
+    curve(fig, Identity("density", look.colour, "solid"), x, mechanism.pdf(x))
     label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
     numbers = pd.DataFrame(
         {"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)}
@@ -109,7 +108,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     lines = []
     for m in mechanisms:
         numbers[m.name] = y = np.asarray(m.privacy_loss(x, sensitivity))
-        lines.append(Line(look=IDENTITY[m.name], x=x, y=y, trace={"mode": "lines"}))
+        lines.append(Line(IDENTITY[m.name], x, y, trace={"mode": "lines"}))
         if m.name == "huber":
             bound = m.epsilon(sensitivity)
             for height in (-bound, bound):
@@ -121,26 +120,19 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
 @drawn_once.of_values
 def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-9."""
-    finite = [m.epsilon(sensitivity) for m in mechanisms if np.isfinite(m.epsilon(sensitivity))]
-    unbounded = [
-        m.epsilon_at_delta(1e-7, sensitivity)
-        for m in mechanisms
-        if not np.isfinite(m.epsilon(sensitivity))
+    pure = [m.epsilon(sensitivity) for m in mechanisms]
+    ends = [
+        1.1 * e if np.isfinite(e) else m.epsilon_at_delta(1e-7, sensitivity)
+        for m, e in zip(mechanisms, pure, strict=True)
     ]
-    top = max(1.1 * max([*finite, 0.1]), *unbounded, 0.1)
     # near its pure ε a profile drops to 0 faster than any even grid shows
-    close = (
-        np.concatenate([e * (1 - np.geomspace(1e-6, 0.2, 40)) for e in finite])
-        if finite
-        else np.empty(0)
-    )
-    epsilon = np.unique(np.concatenate([np.linspace(0, top, 241), close]))
+    close = [e * (1 - np.geomspace(1e-6, 0.2, 40)) for e in pure if np.isfinite(e)]
+    epsilon = np.unique(np.concatenate([np.linspace(0, max(*ends, 0.1), 241), *close]))
     fig = figure("ε (nats)", "least δ at that ε (probability, log scale)", log_y=True, height=380)
     numbers: dict[str, Any] = {"epsilon": epsilon}
     labels: list[Label] = []
     for m in mechanisms:
-        delta = np.asarray(m.delta(epsilon, sensitivity))
-        numbers[m.name] = delta
+        numbers[m.name] = delta = np.asarray(m.delta(epsilon, sensitivity))
         look = IDENTITY[m.name]
         seen = delta > 1e-9
         curve(fig, look, epsilon[seen], delta[seen], mode="lines")

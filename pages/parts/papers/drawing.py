@@ -68,7 +68,7 @@ def drawing(axes: Axes, paper: str, rows: Sequence[Judged]) -> go.Figure:
             mode = "lines+markers" if counted else "markers"
             lines.append(_line(some, looks[name], panel, x, mode))
     if any(one.row.printed for one in rows):
-        lines.append(Line(look=_PRINTED, x=[ends[0]], y=[math.nan], panel=lines[0].panel))
+        lines.append(Line(_PRINTED, [ends[0]], [math.nan], panel=lines[0].panel))
     ticks = {places[v]: value_name(axes.x[0], v) for v in sorted(values, key=places.__getitem__)}
     y_title = axes.y or rows[0].row.metric
     x_title = part(axes.x[0]).title if counted else ""  # words say what they are
@@ -87,15 +87,16 @@ def _line(
         look = replace(look, title=f"{look.title}, no noise")
     if printed:
         look = replace(look, dash="dot", marker=f"{look.marker}-open")
+    if printed or level:
+        look = replace(look, width=1.2)
     trace = {
         "mode": mode,
-        "line": look.line(**({"width": 1.2} if level or printed else {})),
         "text": [n.text for n in some],
         "hovertemplate": "%{text}<extra></extra>",
     }
     halves = [] if printed else [n.half for n in some]
     y = [n.value for n in some]
-    return Line(look=look, x=x, y=y, halves=halves, panel=panel, banded=level, trace=trace)
+    return Line(look, x, y, halves=halves, panel=panel, banded=level, trace=trace)
 
 
 def _numbers(rows: Sequence[Judged]) -> list[_Number]:

@@ -48,7 +48,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
         (release,) = one.ledger.releases
         more_noise = (replace(release, mechanism=scaled(one.mechanism, x / own)) for x in xs)
         ys = [tightest(Ledger((r,)), spec.delta, coarse=True) for r in more_noise]
-        lines.append(Line(look=look, x=xs, y=ys, trace={"hovertemplate": "%{y:.3g}"}))
+        lines.append(Line(look, xs, ys))
         numbers[f"{look.title}: total ε"] = ys
     fig.add_scatter(
         x=[start],
@@ -56,7 +56,6 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
         mode="markers",
         marker={"symbol": "circle-open", "size": 20, "color": "#888888", "line": {"width": 3}},
         name="the plan",
-        hovertemplate="%{y:.3g}",
     )
     return named_lines(fig, lines), pd.DataFrame(numbers)
 

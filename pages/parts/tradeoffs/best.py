@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -9,9 +10,18 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, kind_of_point, needed
 from dpmc_core.wording import power, three
 from pages.parts.tradeoffs.charts import Lines, numbers_of
-from pages.parts.ui.figures import Drawn, figure, level
-from pages.parts.ui.labels import Label, label_ends, log_ticks
-from pages.parts.ui.looks import BASELINE, IDENTITY, intervals, lowered, name_above
+from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.looks import (
+    BASELINE,
+    BEST,
+    IDENTITY,
+    Identity,
+    curve,
+    intervals,
+    lowered,
+    name_above,
+)
+from pages.parts.ui.series import named_lines, reach
 
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "x")
 
@@ -24,62 +34,46 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
         height=430,
         log_x=True,
     )
-    best = frontier(points)
+    best, shown = frontier(points), [p for p in points if p.epsilon is not None and p.values]
     algorithms = list(dict.fromkeys(p.spec.card.name for p in points))
-    rows, named = [], set[str]()
-    for p in points:
-        if p.epsilon is None or not p.values:
-            continue
-        look = IDENTITY[p.spec.noise.mechanism]
-        shape = _SHAPES[algorithms.index(p.spec.card.name) % len(_SHAPES)]
-        title = f"{ALGORITHMS[p.spec.card.name].title}, {look.title}"
-        fig.add_scatter(
-            x=[p.epsilon],
-            y=[p.mean],
-            error_y=intervals([p.half_width]),
+    groups: dict[tuple[str, str], list[Point]] = {}
+    for p in shown:
+        groups.setdefault((p.spec.card.name, p.spec.noise.mechanism), []).append(p)
+    for (algorithm, mechanism), some in groups.items():
+        look = IDENTITY[mechanism]
+        shape = _SHAPES[algorithms.index(algorithm) % len(_SHAPES)]
+        symbols = [shape if p in best else f"{shape}-open" for p in some]
+        curve(
+            fig,
+            replace(look, title=f"{ALGORITHMS[algorithm].title}, {look.title}"),
+            [p.epsilon for p in some],
+            [p.mean for p in some],
+            error_y=intervals(p.half_width for p in some),
             mode="markers",
-            marker={
-                "color": look.colour,
-                "symbol": shape if p in best else f"{shape}-open",
-                "size": 11,
-            },
-            name=title,
-            legendgroup=title,
-            showlegend=title not in named,
-            hovertemplate=f"{title}: %{{y:.4f}} at ε = %{{x:.3g}}<extra></extra>",
+            marker=look.mark(symbol=symbols, size=11),
+            hovertemplate="%{y:.4f} at ε = %{x:.3g}",
         )
-        named.add(title)
-        rows.append(
-            {
-                **numbers_of(p.spec.card.name, p.spec.noise.mechanism, "stated", p.epsilon, p),
-                "best_trade_off": p in best,
-            }
-        )
+    steps = Identity("", BASELINE, "solid", width=2)
     for kind in dict.fromkeys(map(kind_of_point, best)):
         line = [p for p in best if kind_of_point(p) == kind]
-        fig.add_scatter(
-            x=[p.epsilon for p in line],
-            y=[p.mean for p in line],
-            mode="lines",
-            line={"color": BASELINE, "width": 2, "shape": "hv"},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        x, y = [p.epsilon for p in line], [p.mean for p in line]
+        quiet = {"hoverinfo": "skip", "showlegend": False}
+        curve(fig, steps, x, y, line=steps.line(shape="hv"), **quiet)
     baseline = [p.baseline for p in points if not math.isnan(p.baseline)]
-    if baseline and rows:
-        worst = sum(baseline) / len(baseline)
-        level(fig, worst, width=1.5)
-        far = max(float(str(r["stated"])) for r in rows)
-        values = [float(str(r["mean"])) for r in rows] + [worst]
-        shown = (min(values) * 0.97, max(values) * 1.03)
-        fig.update_yaxes(range=shown)
-        near = min(float(str(r["stated"])) for r in rows)
-        fig.update_xaxes(
-            **log_ticks(near, far), range=[math.log10(near / 1.2), math.log10(far * 1.2)]
-        )
-        label_ends(fig, [Label(far * 1.2, worst, "best baseline")])
+    levels = {BEST.title: sum(baseline) / len(baseline)} if baseline else {}
+    reach(fig.layout.xaxis, [p.epsilon or 0.0 for p in shown], 0.05)
+    reach(fig.layout.yaxis, [*(p.mean for p in shown), *levels.values()], 0.08)
+    named_lines(fig, (), levels)
     name_above(fig, hovermode="closest", margin={"t": 30})
-    return fig, pd.DataFrame(rows)
+    return fig, pd.DataFrame(
+        [
+            {
+                **numbers_of(p.spec.card.name, p.spec.noise.mechanism, "stated", p.epsilon or 0, p),
+                "best_trade_off": p in best,
+            }
+            for p in shown
+        ]
+    )
 
 
 def frontier_sentences(points: Sequence[Point]) -> list[str]:

@@ -86,18 +86,11 @@ def curves(lines: Lines, measure: str) -> Drawn:
                 ),
             }
             x, y = [x for x, _ in line], [p.mean for _, p in line]
-            drawn.append(
-                Line(look=look, x=x, y=y, halves=half, panel=panel, banded=True, trace=trace)
-            )
+            drawn.append(Line(look, x, y, halves=half, panel=panel, banded=True, trace=trace))
             rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
         baseline = _baseline(lines, algorithm, xs)
         x, y = [x for x, _ in baseline], [y for _, y in baseline]
-        dotted = {
-            "mode": "lines",
-            "line": BEST.line(width=1.5),
-            "hovertemplate": "best baseline: %{y:.4f}<extra></extra>",
-        }
-        drawn.append(Line(look=BEST, x=x, y=y, panel=panel, trace=dotted))
+        drawn.append(Line(BEST, x, y, panel=panel))
     ticks = {x: amount(x) for x in xs}
     return series_chart(drawn, AXIS[lines.axis], measure, ticks, log_x=True), pd.DataFrame(rows)
 

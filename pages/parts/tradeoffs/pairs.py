@@ -12,8 +12,8 @@ from dpmc_core.metrics import Comparison
 from dpmc_core.wording import signed
 from pages.parts.tradeoffs.charts import AXIS, Lines, amount
 from pages.parts.ui.figures import Drawn
-from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, intervals
-from pages.parts.ui.series import cell, panels
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity
+from pages.parts.ui.series import Line, series_chart
 
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
 
@@ -69,39 +69,28 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
     pairs = list(dict.fromkeys((a.one, a.other) for a in apart))
     xs = sorted({a.x for a in apart})
     axis = AXIS[lines.axis].replace(" (log scale)", "")
-    titles = [ALGORITHMS[a].title for a in algorithms]
-    fig = panels(titles, axis, f"difference in {measure}")
-    for number, algorithm in enumerate(algorithms):
-        for k, (one, other) in enumerate(pairs):
-            some = [a for a in apart if (a.algorithm, a.one, a.other) == (algorithm, one, other)]
-            found = [a.difference for a in some]
-            colour, _, shape = LINES[k % len(LINES)]
-            name = f"{IDENTITY[one].title} − {IDENTITY[other].title}"
-            fig.add_scatter(
-                # side by side at each amount
-                x=[xs.index(a.x) + _BESIDE * (k - (len(pairs) - 1) / 2) for a in some],
-                y=[d.mean for d in found],
-                error_y=intervals([d.half_width for d in found]),
-                mode="markers",
-                marker={
-                    "color": colour,
-                    "symbol": [shape if d.detected else f"{shape}-open" for d in found],
-                    "size": 9,
-                    "line": {"width": 2, "color": colour},
-                },
-                name=name,
-                legendgroup=name,
-                showlegend=number == 0,
-                hovertemplate=f"{name}: %{{y:.4f}} ± %{{error_y.array:.4f}}<extra></extra>",
-                **cell(number),
-            )
+    lines_drawn = []
+    for algorithm, (k, (one, other)) in itertools.product(algorithms, enumerate(pairs)):
+        some = [a for a in apart if (a.algorithm, a.one, a.other) == (algorithm, one, other)]
+        if not some:
+            continue
+        found = [a.difference for a in some]
+        look = Identity(f"{IDENTITY[one].title} − {IDENTITY[other].title}", *LINES[k % len(LINES)])
+        symbols = [look.marker if d.detected else f"{look.marker}-open" for d in found]
+        trace = {
+            "mode": "markers",
+            "marker": look.mark(symbol=symbols, size=9, line={"width": 2, "color": look.colour}),
+            "hovertemplate": "%{y:.4f} ± %{error_y.array:.4f}",
+        }
+        # side by side at each amount
+        x = [xs.index(a.x) + _BESIDE * (k - (len(pairs) - 1) / 2) for a in some]
+        y, halves = [d.mean for d in found], [d.half_width for d in found]
+        panel = ALGORITHMS[algorithm].title
+        lines_drawn.append(Line(look, x, y, halves=halves, panel=panel, trace=trace))
+    ticks = {float(k): amount(x) for k, x in enumerate(xs)}
+    fig = series_chart(lines_drawn, axis, f"difference in {measure}", ticks)
     fig.add_hline(y=0, line={"width": 1.5, "color": BASELINE})
-    fig.update_xaxes(
-        tickvals=list(range(len(xs))),
-        ticktext=[amount(x) for x in xs],
-        range=[-0.6, len(xs) - 0.4],
-        showgrid=False,
-    )
+    fig.update_xaxes(range=[-0.6, len(xs) - 0.4])
     unit = {"n_users": "people", "variance": "variance"}.get(lines.axis, "ε =")
     rows = [
         {

@@ -1,6 +1,7 @@
 """Noises side by side: their densities, and what an attacker who sees them finds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from dpmc_core.wording import three
 from pages.parts.ui import figure_cache as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
-from pages.parts.ui.looks import BASELINE, IDENTITY, curve, name_above
+from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, curve, name_above
 
 _LOWEST_DENSITY = 1e-12
 
@@ -71,7 +72,7 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
         noise, tradeoff = ledger.releases[0].mechanism, of_ledger(ledger)
         look, found = IDENTITY[noise.name], 100 * tradeoff.found(alarms)
         numbers[f"{look.title}: found at most (%)"] = found
-        curve(fig, look, 100 * alarms, found, mode="lines", hovertemplate="%{y:.1f} %")
+        curve(fig, look, 100 * alarms, found, mode="lines")
         at = 24 + 26 * k  # apart along the curves, which lie close together
         mark = look.mark(size=9)
         x, y = float(100 * alarms[at]), float(found[at])
@@ -89,14 +90,7 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
 def attacker_axes() -> go.Figure:
     """Axes from 0 to 100 %: hits against false alarms, chance, and where 5 % are false."""
     fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
-    fig.add_scatter(
-        x=[0, 100],
-        y=[0, 100],
-        mode="lines",
-        name="chance",
-        line={"color": BASELINE, "width": 1.5, "dash": "dot"},
-        hoverinfo="skip",
-    )
+    curve(fig, replace(BEST, title="chance"), [0, 100], [0, 100], hoverinfo="skip")
     fig.add_vline(x=5, line={"color": BASELINE, "width": 1, "dash": "dot"})
     label_end(fig, 78.0, 78.0, "chance", shift=-12)
     fig.update_xaxes(range=[0, 100], dtick=20)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.wording import three
 from pages.parts.ui import on_screen
-from pages.parts.ui.labels import LABEL_SIZE, Label, beside, fit_lower, label_ends, wrapped
+from pages.parts.ui.labels import LABEL_SIZE, Label, beside, ends, fit_lower, label_ends, wrapped
 from pages.parts.ui.looks import BAND_ALPHA, BASELINE, intervals
 from pages.parts.ui.on_screen import download
 
@@ -85,9 +85,10 @@ def _template(colour: str, small: int) -> dict[str, Any]:
             "coloraxis": {"colorscale": "Cividis", "colorbar": _BAR},
             "annotationdefaults": {"showarrow": False},
         },
-        # or plotly would choose white or black
         "data": {
+            # or plotly would choose white or black
             "bar": [{"insidetextfont": {"color": colour}}],
+            "scatter": [{"hovertemplate": "%{y:.4~g}", "cliponaxis": False}],
             "heatmap": [{"colorscale": "Cividis", "colorbar": _BAR}],
         },
     }
@@ -101,9 +102,9 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
     made: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if look not in made:
         colour, scale = look
-        found = whole(fig)
+        found = whole(fig, 0 if scale == 1 else _PRESENTED_ROOM)
         if scale != 1:
-            fit_lower(fig, found, _PRESENTED_ROOM)
+            fit_lower(found["layout"])
             margin = found["layout"].setdefault("margin", {})
             if "r" in margin:  # room for names of lines
                 margin["r"] *= _TEXT_SIZE / LABEL_SIZE
@@ -115,7 +116,7 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
 
 def _dressed(found: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
     """``found``, a figure as a dictionary, in its template."""
-    layout = found.get("layout", {}) | {"template": _template(colour, small)}
+    layout = found["layout"] | {"template": _template(colour, small)}
     return {**found, "layout": layout}
 
 
@@ -242,14 +243,16 @@ def level(fig: go.Figure, y: float, axis: str = "", **line: Any) -> None:
     )
 
 
-def whole(fig: go.Figure) -> dict[str, Any]:
-    """``fig`` as a dictionary, with the names of its lines and its levels."""
+def whole(fig: go.Figure, room: float = 0) -> dict[str, Any]:
+    """``fig`` as a dictionary, with its levels and with the names of its lines, which have ``room``
+    pixels if not as many as it says.
+    """
     found: dict[str, Any] = fig.to_dict()
-    for kind in ("annotations", "shapes"):
-        beside = fig.__dict__.get(f"dpmc-{kind}", ())
+    layout = found.setdefault("layout", {})
+    for kind, named in (("annotations", ends(fig, room)), ("shapes", [])):
+        beside = [*deepcopy(fig.__dict__.get(f"dpmc-{kind}", [])), *named]
         if beside:
-            layout = found.setdefault("layout", {})
-            layout[kind] = [*layout.get(kind, ()), *deepcopy(beside)]
+            layout[kind] = [*layout.get(kind, ()), *beside]
     return found
 
 

@@ -33,32 +33,23 @@ def label_ends(fig: go.Figure, labels: Sequence[Label], axis: str = "") -> None:
     height = (top - bottom) * (float(fig.layout.height) - 80)
     names = [_name(fig, label, wrapped(label.text), axis) for label in labels]
     shares = [(name["y"] - low) / (high - low or 1.0) for name in names]
-    tall = [_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names]
-    first = len(fig.__dict__.get("dpmc-annotations", ()))
-    fig.__dict__.setdefault("dpmc-ends", []).append((first, shares, tall))
-    for name, shift in zip(names, _shifts(shares, tall, height), strict=True):
-        name["yshift"] = shift
-    beside(fig, "annotations", *names)
+    fig.__dict__.setdefault("dpmc-ends", []).append((names, shares, height))
     widest = max((len(line) for name in names for line in name["text"].split("<br>")), default=0)
     room = 14 + _CHARACTER_PIXELS * widest
     fig.update_layout(margin={"r": max(room, fig.layout.margin.r or 0)})
 
 
-def move_ends(fig: go.Figure, found: dict[str, Any], room: float) -> None:
-    """Move the names of ``label_ends`` apart again in ``found``, which is the whole of ``fig``, for
-    an axis of only ``room`` pixels.
-    """
-    every = found.get("layout", {}).get("annotations", [])
-    before = len(every) - len(fig.__dict__.get("dpmc-annotations", ()))
-    for first, shares, tall in fig.__dict__.get("dpmc-ends", ()):
-        for k, shift in enumerate(_shifts(shares, tall, room), start=before + first):
-            every[k]["yshift"] = shift
+def ends(fig: go.Figure, room: float) -> list[dict[str, Any]]:
+    """The names of ``label_ends`` moved apart, on an axis of ``room`` pixels if it is not 0."""
+    return [
+        {**name, "yshift": shift}
+        for names, shares, height in fig.__dict__.get("dpmc-ends", ())
+        for name, shift in zip(names, _shifts(names, shares, room or height), strict=True)
+    ]
 
 
-def fit_lower(fig: go.Figure, found: dict[str, Any], room: float) -> None:
-    """Make room in ``found``, the whole of ``fig``, whose axis is only ``room`` pixels high."""
-    move_ends(fig, found, room)
-    layout = found["layout"]
+def fit_lower(layout: dict[str, Any]) -> None:
+    """Make room in the ``layout`` of a figure that is drawn lower."""
     title = layout.get("yaxis", {}).get("title", {})
     if title.get("text"):
         title["text"] = wrapped(title["text"], 28)
@@ -66,8 +57,9 @@ def fit_lower(fig: go.Figure, found: dict[str, Any], room: float) -> None:
         layout["legend"]["y"] *= 2
 
 
-def _shifts(shares: Sequence[float], tall: Sequence[float], room: float) -> list[float]:
-    """How far names move in pixels that belong at ``shares`` of ``room``."""
+def _shifts(names: Sequence[dict[str, Any]], shares: Sequence[float], room: float) -> list[float]:
+    """How far ``names`` move in pixels that belong at ``shares`` of ``room``."""
+    tall = [_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names]
     order = sorted(range(len(shares)), key=lambda k: shares[k])
     moved = _apart([room * shares[k] for k in order], [tall[k] for k in order], room)
     placed = dict(zip(order, moved, strict=True))

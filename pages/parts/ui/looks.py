@@ -16,16 +16,17 @@ from dpmc_core.wording import three
 
 @dataclass(frozen=True)
 class Identity:
-    """How one mechanism looks everywhere."""
+    """How one line looks everywhere; without a ``marker`` it has none."""
 
     title: str
     colour: str
     dash: str
-    marker: str
+    marker: str = ""
+    width: float = 2.5
 
     def line(self, **other: object) -> dict[str, Any]:
         """Its line in a figure."""
-        return {"color": self.colour, "dash": self.dash, "width": 2.5, **other}
+        return {"color": self.colour, "dash": self.dash, "width": self.width, **other}
 
     def mark(self, **other: object) -> dict[str, object]:
         """Its markers in a figure."""
@@ -60,7 +61,7 @@ LINES = (
     ("#B5563F", "longdashdot", "hexagon"),
 )
 BASELINE = "#888888"  # on both grounds
-BEST = Identity("best baseline", BASELINE, "dot", "circle")
+BEST = Identity("best baseline", BASELINE, "dot", width=1.5)
 
 LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
@@ -99,9 +100,10 @@ def intervals(halves: Iterable[Any], **other: object) -> dict[str, object]:
 
 
 def curve(fig: go.Figure, look: Identity, x: object, y: object, **trace: object) -> None:
-    """Draw a line with markers in its ``look``; ``trace`` is passed to Plotly."""
-    drawn = {"name": look.title, "mode": "lines+markers", "line": look.line()}
-    fig.add_scatter(x=x, y=y, **{**drawn, "marker": look.mark(), **trace})
+    """Draw a line in its ``look``; ``trace`` is passed to Plotly."""
+    marked = {"mode": "lines+markers", "marker": look.mark()} if look.marker else {"mode": "lines"}
+    drawn = {"name": look.title, "line": look.line(), **marked, **trace}
+    fig.add_scatter(x=x, y=y, **drawn)
 
 
 BAND_ALPHA = "0.14"  # of bands on a light ground

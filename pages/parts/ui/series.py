@@ -22,7 +22,7 @@ _CHARACTERS = 20  # that it has room for below one of them
 Values = Sequence[float] | NDArray[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Line:
     """One line of the panel called ``panel``, with half widths ``halves`` of its 95 % intervals: a
     band if it is ``banded``, else bars. ``trace`` is passed to Plotly.
