@@ -1,6 +1,7 @@
 """Tradeoffs, Papers, Runs, Lessons and sharing, in-process."""
 
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -203,7 +204,8 @@ def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
         app.selectbox(key=f"p_entry_{paper}").set_value(entry.id).run()
         assert not app.exception, entry.id
         assert not app.error, entry.id
-        assert app.get("plotly_chart") or app.dataframe, entry.id
+        assert bool(app.get("plotly_chart")) == bool(rows_of(entry.source)), entry.id
+        assert app.get("plotly_chart") or app.dataframe or entry.title in verdict_of(app), entry.id
         if entry.finding:
             assert "What we found" in texts(app)
 
@@ -315,6 +317,11 @@ def test_bounds_and_ranges_are_shown_as_printed() -> None:
     assert "Ω̃(m^(5/4))" in {
         str(cell) for frame in app.dataframe for cell in frame.value.values.flat
     }
+
+
+def test_a_trial_says_before_how_long_it_takes() -> None:
+    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-3", tab="again")
+    assert re.search(r"One trial takes .*\d s, as when it was stored", texts(app))
 
 
 def test_a_row_is_run_again_live() -> None:

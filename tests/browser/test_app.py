@@ -318,6 +318,17 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
     expect(page.get_by_role("combobox", name="Question")).to_be_visible()
 
 
+def test_a_row_of_the_papers_overview_opens_its_table(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/papers?tab=all")
+    ready(page)
+    overview = page.get_by_test_id("stDataFrame").last
+    overview.scroll_into_view_if_needed()
+    overview.click(position={"x": 18, "y": 88})  # the tick box of its second row
+    expect(page.locator(".st-key-verdict")).to_contain_text("Table 2")
+    expect(page).to_have_url(re.compile(r"p_entry_huber=Table\+2"))
+    expect(page.get_by_text("How ours is made")).to_be_in_viewport()
+
+
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/game")
     ready(page)
