@@ -426,8 +426,12 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     spec = RunSpec.from_json(run_store.store().rows(limit=1)[0]["spec"])
     assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
     run_store.store().add(record_of(run(TINY)))  # later, by somebody else
+    base = {"n_users": 30, "n_items": 20, "rank": 2, "iterations": 1}
+    swept = SweepSpec(base=tuple(base.items()), seeds=1)
+    run_store.store().add(record_of(run(next(swept.plan()).spec)))
+    jobs._box().replace(jobs.Job(kind="sweep", specs=(swept,), results=[None], state="cancelled"))
     table = next(f.value for f in open_page("runs").dataframe if "mine" in f.value)
-    assert table["mine"].tolist() == [True, True, False]  # the visitor's own first
+    assert table["mine"].tolist() == ["sweep", "yes", "yes", ""]  # the visitor's own first
 
 
 def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> None:
