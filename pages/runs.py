@@ -7,7 +7,7 @@ from pages.parts.frame.page import head, tab
 from pages.parts.runs import session, view
 from pages.parts.runs import view as runs_view
 from pages.parts.runs.view import titles
-from pages.parts.server import jobs, run_store, user_data
+from pages.parts.server import run_store, user_data
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
 
@@ -29,7 +29,7 @@ def main() -> None:
         brought, of_file = session.rows(opened, where)
         total = store.count(where) + len(of_file)
         there = {row["key"] for row in brought}
-        mine = jobs.runs() | there
+        mine = session.mine() | dict.fromkeys(there, "yes")
         kept = store.rows(where, limit=AT_ONCE)
         rows = brought + [row for row in kept if row["key"] not in there]
         rows = sorted(rows, key=lambda row: row["key"] not in mine)[:AT_ONCE]

@@ -1,6 +1,7 @@
 """Tradeoffs, Papers, Runs, Lessons and sharing, in-process."""
 
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -203,7 +204,8 @@ def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
         app.selectbox(key=f"p_entry_{paper}").set_value(entry.id).run()
         assert not app.exception, entry.id
         assert not app.error, entry.id
-        assert app.get("plotly_chart") or app.dataframe, entry.id
+        assert bool(app.get("plotly_chart")) == bool(rows_of(entry.source)), entry.id
+        assert app.get("plotly_chart") or app.dataframe or entry.title in verdict_of(app), entry.id
         if entry.finding:
             assert "What we found" in texts(app)
 
@@ -319,6 +321,11 @@ def test_bounds_and_ranges_are_shown_as_printed() -> None:
     }
 
 
+def test_a_trial_says_before_how_long_it_takes() -> None:
+    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-3", tab="again")
+    assert re.search(r"One trial takes .*\d s, as when it was stored", texts(app))
+
+
 def test_a_row_is_run_again_live() -> None:
     app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1")
     app.button(key="run-row").click().run()
@@ -421,8 +428,12 @@ def test_runs_of_pages_are_kept(own_store: Path) -> None:
     spec = RunSpec.from_json(run_store.store().rows(limit=1)[0]["spec"])
     assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
     run_store.store().add(record_of(run(TINY)))  # later, by somebody else
+    base = {"n_users": 30, "n_items": 20, "rank": 2, "iterations": 1}
+    swept = SweepSpec(base=tuple(base.items()), seeds=1)
+    run_store.store().add(record_of(run(next(swept.plan()).spec)))
+    jobs._box().replace(jobs.Job(kind="sweep", specs=(swept,), results=[None], state="cancelled"))
     table = next(f.value for f in open_page("runs").dataframe if "mine" in f.value)
-    assert table["mine"].tolist() == [True, True, False]  # the visitor's own first
+    assert table["mine"].tolist() == ["sweep", "yes", "yes", ""]  # the visitor's own first
 
 
 def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> None:

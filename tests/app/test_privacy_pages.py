@@ -437,6 +437,23 @@ def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
     assert re.match(r"Last round \(\d+\.\d{3}\): \*\*(right|wrong), she was ", rounds.last)
 
 
+def test_a_lesson_that_asks_for_the_best_rule_does_not_show_it() -> None:
+    app = open_page("game", lesson="class", step="1")
+    answer = app.radio[0]
+
+    def shown() -> str:
+        (chart,) = [one for one in app.get("plotly_chart") if "right guesses" in one.proto.spec]
+        return f"{chart.proto.spec} {texts_of(app)}"
+
+    assert "ε = 1 allows" in texts_of(app)
+    assert "69.7" not in shown()
+    answer.set_value(answer.options[0]).run()
+    assert "best guess 69.7" in shown()
+    assert "best possible is 69.7 %" in texts_of(app)
+    (bound,) = app.latex
+    assert "e^" not in texts_of(app).replace(bound.value, "")
+
+
 def test_a_new_spec_starts_a_new_game_and_a_visit_keeps_it() -> None:
     app = open_page("game")
     assert verdict_of(app).endswith("on average ε = 1 allows at most 73.1 % right guesses.")

@@ -98,6 +98,11 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     app.run()
     assert not app.exception
     assert example_note(app)
+    made = Job(kind="sweep", specs=(spec,), results=[True], state="cancelled", progress=(2, 6))
+    jobs._box().replace(made)
+    app = open_page("tradeoffs", t_protect="rating", t_by="variance")
+    (ended,) = [i.value for i in app.info if "Cancelled" in i.value]
+    assert ended == "Cancelled after 2 of 6 runs. What is finished is kept."
 
 
 @pytest.mark.long

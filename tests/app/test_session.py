@@ -70,7 +70,7 @@ def test_a_sweep_is_drawn_on_another_server_without_a_run(
     monkeypatch.setattr(jobs, "_box", lambda: another)
     opened = brought(open_page("runs"), content_of(session))
     table = opened.dataframe[0].value
-    assert table["mine"].all()
+    assert set(table["mine"]) == {"yes"}
     assert table["from a file"].all()
     assert len(table) == 6
     opened.switch_page("tradeoffs.py")
@@ -94,7 +94,7 @@ def test_the_stores_own_runs_come_before_a_files(own_store: Path) -> None:
     app = brought(open_page("runs", runs=record.key), content_of(Session((), (forged,))))
     table = app.dataframe[0].value
     assert table["result"].tolist() == [record.value]
-    assert table["mine"].tolist() == [True]
+    assert table["mine"].tolist() == ["yes"]
     assert "from a file" not in table
     assert "delete-runs" in [button.key for button in app.button]
     with RunStore(own_store) as store:

@@ -318,6 +318,36 @@ def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> 
     expect(page.get_by_role("combobox", name="Question")).to_be_visible()
 
 
+def test_a_row_of_the_papers_overview_opens_its_table(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/papers?tab=all")
+    ready(page)
+    overview = page.get_by_test_id("stDataFrame").last
+    overview.scroll_into_view_if_needed()
+    overview.click(position={"x": 18, "y": 88})  # the tick box of its second row
+    expect(page.locator(".st-key-verdict")).to_contain_text("Table 2")
+    expect(page).to_have_url(re.compile(r"p_entry_huber=Table\+2"))
+    expect(page.get_by_text("How ours is made")).to_be_in_viewport()
+
+
+def test_the_help_of_a_switch_is_read_without_turning_it(browser: Browser, app_url: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(app_url)
+    ready(page)
+    switch = page.get_by_role("switch", name="Open all sections")
+    helps = page.locator(".st-key-page-bar").get_by_test_id("stTooltipIcon").get_by_role("button")
+    helps.last.tap()
+    meaning = page.get_by_text("For a print-out or a handout of everything.")
+    expect(meaning).to_be_visible()
+    expect(switch).not_to_be_checked()
+    page.touchscreen.tap(5, 5)
+    expect(meaning).to_be_hidden()
+    switch.focus()
+    page.keyboard.press("Tab")
+    expect(meaning).to_be_visible()
+    context.close()
+
+
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/game")
     ready(page)

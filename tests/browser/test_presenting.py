@@ -79,6 +79,25 @@ def test_a_lesson_shows_figure_and_question_at_once(
     context.close()
 
 
+@pytest.mark.parametrize("query", ["x_target=als", "lesson=class&step=1"])
+def test_a_game_presented_shows_its_rounds_on_a_projector(
+    browser: Browser, app_url: str, query: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1024, "height": 768})
+    page = seen(context.new_page(), f"{app_url}/game?present=true&{query}")
+    ran(page, lambda: page.locator(".st-key-guess-in button").click())
+    rounds = page.get_by_text("Last ten").bounding_box()
+    bar = page.locator(".st-key-presenter-bar").bounding_box()
+    assert rounds is not None
+    assert bar is not None
+    assert rounds["y"] + rounds["height"] <= bar["y"]
+    films = page.locator('[data-testid="stPlotlyChart"]').first.locator(".xaxislayer-above text")
+    turned = [name.get_attribute("transform") for name in films.all()]
+    assert turned
+    assert all("rotate" not in (one or "") for one in turned)
+    context.close()
+
+
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
     ran(page, lambda: page.get_by_text("A baseline beside it").click())

@@ -262,10 +262,10 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
     else:
         matrix = output.reshape(-1, len(films))
         rows = people_names() if spec.view == "matrix" else people_names()[1:]
-    fig = figure("", "", height=270)
+    fig = figure("film" if columns is films else "", "", height=270)
     fig.add_heatmap(
         z=matrix,
-        x=columns,
+        x=[name.removeprefix("film ") for name in columns],
         y=rows,
         zmin=float(np.quantile(matrix, 0.02)),
         zmax=float(np.quantile(matrix, 0.98)),

@@ -74,8 +74,10 @@ class Rounds:
 
     @property
     def best(self) -> float | None:
-        """The largest share that anybody reaches with the noise as claimed, where it is known."""
-        if self.spec.target != "number":
+        """The largest share that anybody reaches with the noise as claimed, where it is known and
+        no lesson asks for it.
+        """
+        if self.spec.target != "number" or on_screen.verdict_held():
             return None
         return claimed_release(self.spec).mechanism.best_guess(1.0)
 
@@ -152,6 +154,10 @@ def play(rounds: Rounds) -> None:
                 shortcut=letter,
                 width="stretch",
             )
+    marks = [":blue[●]" if hit else ":orange[✕]" for hit in rounds.hits[-_LAST:]]
+    last = " ".join([*marks, *["○"] * (_LAST - len(marks))])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Last ten: {last}  \n{rounds.last}", width="content")
         st.button(
             "Start over",
             on_click=lambda: st.session_state.pop("audit-game", None),
@@ -159,9 +165,6 @@ def play(rounds: Rounds) -> None:
             type="tertiary",
             disabled=not rounds.hits,
         )
-    marks = [":blue[●]" if hit else ":orange[✕]" for hit in rounds.hits[-_LAST:]]
-    last = " ".join([*marks, *["○"] * (_LAST - len(marks))])
-    st.markdown(f"Last ten: {last}  \n{rounds.last}")
 
 
 def chart(rounds: Rounds) -> None:
@@ -198,9 +201,10 @@ def score(rounds: Rounds) -> None:
     if rounds.best is not None:
         best = f" With this noise as claimed, the best possible is {100 * rounds.best:.1f} %."
     st.markdown(
-        f"The bound: {_allowed(rounds)} right guesses on average, (e^ε + δ)/(1 + e^ε), whatever "
-        f"the attacker knows of the other people.{best}"
+        f"The bound: {_allowed(rounds)} right guesses on average, whatever the attacker knows of "
+        f"the other people.{best}"
     )
+    st.latex(r"\frac{e^\varepsilon+\delta}{1+e^\varepsilon}")
     link_to("audit.py", "See what a trained attacker proves", ":material/search_insights:")
 
 
@@ -252,7 +256,9 @@ def _picture(rounds: Rounds) -> None:
         )
         return
     figure, numbers = audit_charts.published_matrix(spec, output)
-    draw(figure, "game-matrix", "What was published in this round.", toolbar=False)
+    alt = "What was published in this round."
     if spec.view == "matrix" and audit_charts.about_one_rating(spec):
-        cell = numbers.iloc[ALICE, FILM]
-        st.caption(f"Framed: her completed rating, {cell:.2f} (noise moves some outside 1–5).")
+        cell = f"{numbers.iloc[ALICE, FILM]:.2f}"
+        figure.update_xaxes(title_text=f"film (framed: {cell})")
+        alt += f" Framed: her completed rating, {cell} (noise moves some outside 1–5)."
+    draw(figure, "game-matrix", alt, toolbar=False)

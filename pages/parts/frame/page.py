@@ -64,6 +64,16 @@ def tab(title: str, key: str, draw: Callable[[], object]) -> None:
     on_screen.now().tabs[key] = (title, draw)
 
 
+def first_tab_next() -> None:
+    """Have the page open with its first tab in its next run."""
+    st.session_state.pop(_choice(), None)
+
+
+def _choice() -> str:
+    """Where the session has the tab that the visitor chose on this page."""
+    return f"tab-of-{controls.current_page()}"
+
+
 def tabs() -> None:
     """Draw the strip of the page's tabs and the chosen one, the first unless the address or the
     visitor says another; all of them, one below the other, with *Open all*.
@@ -99,7 +109,7 @@ def _chosen(titles: Mapping[str, str]) -> str:
     first. A tab that comes and goes with a run is chosen again when it is back.
     """
     first, asked = next(iter(titles)), st.query_params.get("tab")
-    chose = f"tab-of-{controls.current_page()}"  # by the visitor, on this page
+    chose = _choice()
     if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
         st.session_state[chose] = asked
     wanted = st.session_state.get(chose, first)

@@ -204,9 +204,8 @@ def bar(*, framed_elsewhere: bool) -> None:
 
 
 def _switch(label: str, name: str, on: bool, meaning: str) -> None:
-    st.toggle(
-        label, value=on, key=f"{name}-{on}", on_change=on_screen.turn, args=(name,), help=meaning
-    )
+    key, turn = f"{name}-{on}", on_screen.turn
+    controls.toggle(label, key, on, meaning, on_change=turn, args=(name,))
 
 
 def _popover(*, framed_elsewhere: bool) -> None:

@@ -5,7 +5,7 @@ The overview of verdicts, one table with its picture, claims and origin, and one
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 
@@ -39,13 +39,15 @@ from dpmc_core.experiments.papers.verdict import (
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three
-from pages.parts.frame.page import observations, tab
+from pages.parts.frame.page import first_tab_next, observations, tab
 from pages.parts.frame.page import verdict as say_verdict
 from pages.parts.papers.drawing import drawing
 from pages.parts.server import jobs
+from pages.parts.server.progress import span
 from pages.parts.ui import controls, declared, on_screen, run_panel
-from pages.parts.ui.figures import figure, show
+from pages.parts.ui.figures import show
 from pages.parts.ui.glossary import PAGES
+from pages.parts.ui.links import set_next
 from pages.parts.ui.on_screen import download
 
 
@@ -62,7 +64,6 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     with middle:
         seed = declared.box("seed", "p_seed", 1)
     row = next(r for r in able if r.id == row_id)
-    exact = row.exact is not None
     job = jobs.current("row")
     if job is not None and not job.active and job.specs[0].entry != name:
         job = None  # it was of another table
@@ -80,17 +81,21 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
             job = jobs.start("row", (Trial(name, row_id, seed),))
         except DPMCError as error:
             controls.show_error(error)
-    if job is None:
-        st.caption(
-            "Exact rows take a moment; others as long as one run of their kind took when they "
-            "were stored."
-            if not exact
-            else "This row is exact: no seed changes it."
-        )
-        return
-    if job.active:
+    if job is not None and job.active:
         run_panel.watch(job, "trial", lambda: False)
-    elif job.state == "failed":
+        return
+    before = result.row(row_id)
+    trials = len(before.values) + len(before.failed)
+    st.caption(
+        "This row is exact: no seed changes it."
+        if row.exact is not None
+        else f"One trial takes {span(before.seconds / trials)}, as when it was stored."
+        if trials
+        else "Nothing is stored that says how long it takes."
+    )
+    if job is None:
+        return
+    if job.state == "failed":
         controls.show_error(job.error)
     elif job.state == "cancelled":
         st.info("Cancelled.", icon=":material/stop_circle:")
@@ -168,8 +173,8 @@ _RULE = facts("papers/entries")["rule"]
 
 
 def overview() -> None:
-    """All tables and figures of all papers, with how their rows came out."""
-    rows: list[dict[str, str]] = []
+    """All tables and figures of all papers, with how their rows came out: a row opens its own."""
+    rows: list[tuple[Entry, dict[str, str]]] = []
     board = {paper: dict.fromkeys(KINDS, 0) for paper in PAPERS}
     for entry in ENTRIES:
         counts = dict.fromkeys(KINDS, 0)
@@ -186,22 +191,35 @@ def overview() -> None:
             if entry.missing
             else entry.made or "a drawing or definition: nothing to compute"
         )
-        rows.append(
-            {
-                "paper": PAPERS[entry.paper],
-                "where": entry.place,
-                "about": entry.title,
-                **{kind: str(counts[kind] or "") for kind in KINDS},
-                "what stands for it": stands,
-            }
-        )
+        line = {
+            "paper": PAPERS[entry.paper],
+            "where": entry.place,
+            "about": entry.title,
+            **{kind: str(counts[kind] or "") for kind in KINDS},
+            "what stands for it": stands,
+        }
+        rows.append((entry, line))
     lines = [{"paper": PAPERS[paper], **counts} for paper, counts in board.items()]
     st.dataframe(pd.DataFrame(lines), hide_index=True, alt="Verdicts of all rows of each paper.")
-    if controls.switch("Only what differs", "p_differs"):
-        rows = [row for row in rows if row[DIFFERS]]
+    if differs := controls.switch("Only what differs", "p_differs"):
+        rows = [(entry, line) for entry, line in rows if line[DIFFERS]]
+    st.caption("Tick a row to open it.")
+    key = f"overview-{differs}"  # row numbers are picked: with other rows, begin again
     st.dataframe(
-        pd.DataFrame(rows), hide_index=True, alt="Tables and figures with counts of verdicts."
+        pd.DataFrame([line for _, line in rows]),
+        hide_index=True,
+        alt="Tables and figures with counts of verdicts.",
+        on_select=lambda: _open(rows[k][0] for k in st.session_state[key]["selection"]["rows"]),
+        selection_mode="single-row",
+        key=key,
     )
+
+
+def _open(ticked: Iterable[Entry]) -> None:
+    """Have the page show the ``ticked`` table or figure next, with its first tab."""
+    for entry in ticked:
+        set_next({"p_paper": entry.paper, f"p_entry_{entry.paper}": entry.id})
+        first_tab_next()
 
 
 def about(entry: Entry) -> None:
@@ -213,12 +231,12 @@ def about(entry: Entry) -> None:
 
 
 def without_rows(entry: Entry) -> None:
-    """Draw what is printed, or a link to the page that draws a figure."""
+    """Say what the paper shows there; draw what is printed, or link the page that draws it."""
     values = _printed_lines(entry)
     say_verdict(
         f"{entry.place} of this paper, as printed: nothing of it is computed here."
         if values
-        else f"{entry.place} of this paper has no numbers to compare."
+        else f"{entry.place} of this paper, “{entry.title}”, has no numbers to compare."
     )
     about(entry)
     if entry.missing:
@@ -228,12 +246,6 @@ def without_rows(entry: Entry) -> None:
         st.caption("A drawing or a definition: there is nothing to compute.")
     if values:
         st.dataframe(values, hide_index=True, alt=f"{entry.place} as printed.")
-        return
-    fig = figure("", "", height=120)
-    fig.update_xaxes(visible=False)
-    fig.update_yaxes(visible=False)
-    fig.add_annotation(text="no numbers", x=0.5, y=0.5, xref="paper", yref="paper")
-    show(fig, "paper", f"{entry.place} has no numbers to compare.")
 
 
 def _live(entry: Entry) -> None:

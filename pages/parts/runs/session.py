@@ -87,6 +87,21 @@ def offer(session: Session | None) -> None:
                 )
 
 
+_MANY = ("sweep", "study", "plan")  # kinds of jobs that make many runs
+
+
+def mine() -> dict[str, str]:
+    """The keys of the visit's runs in the store: "yes", or of what they are a part."""
+    parts = {
+        key: kind
+        for job in jobs.of_visit()
+        for kind in _MANY
+        if kind in job.kind and not job.sets
+        for key in _keys(job)
+    }
+    return parts | dict.fromkeys(jobs.runs(), "yes")
+
+
 def saved(mine: Iterable[str], of_visit: Sequence[jobs.Job], before: Session | None) -> Session:
     """The session of a visit: runs of its jobs that the store has, and what was opened
     ``before``.

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -119,20 +119,20 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
 
 
 def picked(
-    rows: Sequence[dict[str, Any]], total: int, mine: Set[str], of_file: Set[str]
+    rows: Sequence[dict[str, Any]], total: int, mine: Mapping[str, str], of_file: Set[str]
 ) -> list[str]:
-    """Draw the table, which says which runs are ``mine`` and which are known from a file alone;
+    """Draw the table, which says how runs are ``mine`` and which are known from a file alone;
     returns the keys of up to ``MOST_COMPARED`` ticked runs.
     """
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-        + ", of everybody who uses this server; what you ran one by one is first. "
+        + ", of everybody who uses this server; what you ran is first. "
         f"Tick up to {MOST_COMPARED} to compare."
         + f" From your file, not computed here: {len(of_file):,}."
         * bool(of_file)
     )
-    shown = pd.DataFrame([_cells(row) | {"mine": row["key"] in mine} for row in rows])
+    shown = pd.DataFrame([_cells(row) | {"mine": mine.get(row["key"], "")} for row in rows])
     if of_file:
         shown["from a file"] = [row["key"] in of_file for row in rows]
     event = st.dataframe(

@@ -47,6 +47,7 @@ __all__ = [
     "slider",
     "steps_slider",
     "switch",
+    "toggle",
     "trusted",
     "whole",
     "with_linked",
@@ -318,24 +319,30 @@ def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
 
 
 def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
-    """Draw an on/off switch."""
+    """Draw a switch that the address holds."""
 
     def check(text: str) -> None:
         if text.lower() not in ("true", "false"):
             raise ParameterError(label, text, "true or false")
 
     check_link(label, key, check)
-    return bool(
-        st.toggle(
-            label,
-            value=default,
-            key=key,
-            bind="query-params",
-            on_change=forget,
-            args=(key,),
-            **options,
-        )
-    )
+    bound = {"bind": "query-params", "on_change": forget, "args": (key,)}
+    return toggle(label, key, default, options.pop("help", ""), **bound, **options)
+
+
+def toggle(label: str, key: str, value: bool, meaning: str = "", **options: Any) -> bool:
+    """Draw a switch; its ``meaning`` stands beside it, since a tap on a label turns the switch."""
+    with st.container(
+        key=f"switch-{key}",
+        horizontal=True,
+        width="content",
+        gap="xsmall",
+        vertical_alignment="center",
+    ):
+        on = st.toggle(label, value=value, key=key, width="content", **options)
+        if meaning:
+            st.markdown("", help=meaning, width="content")
+    return bool(on)
 
 
 def settings() -> ExpanderContainer:

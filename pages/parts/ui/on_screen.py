@@ -115,7 +115,7 @@ def unbroken(sentence: str) -> str:
 
 def writer() -> Callable[[str], str]:
     """What makes of a verdict the one that stands on the page, without asking Streamlit again."""
-    if st.session_state.get(_HELD, False):
+    if verdict_held():
         return lambda _: "Answer to see the conclusion."
     note = now().note
     return lambda sentence: f"{note}{sentence}"
@@ -155,6 +155,11 @@ def now() -> Shown:
 def hold_verdict(held: bool) -> None:
     """Say whether the page keeps its verdict, which may be the answer to a lesson's question."""
     st.session_state[_HELD] = held
+
+
+def verdict_held() -> bool:
+    """Whether it does."""
+    return bool(st.session_state.get(_HELD, False))
 
 
 def download(label: str, file_name: str, content: Any, **button: Any) -> None:

@@ -347,10 +347,11 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     if job.state == "failed" and (of.asks(job) or not of.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
-    if job.state == "cancelled" and not (of.kept and below):
+    if job.state == "cancelled":
         done, total = job.progress
         st.info(
-            f"Cancelled after {done:,} of {total:,} {of.step}s. {below}",
+            f"Cancelled after {done:,} of {total:,} {of.step}s. "
+            + ("What is finished is kept." if of.kept and done else below),
             icon=":material/stop_circle:",
         )
     if job.where:
