@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 from starlette.datastructures import Headers
@@ -128,6 +129,29 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     assert SECRET not in printed  # … without a name or value of the data
     address = " ".join(f"{k}={v}" for k, v in app.query_params.items())
     assert SECRET not in address
+
+
+def follow(app: AppTest, page: str, label: str) -> AppTest:
+    (link,) = [one.proto for one in app.get("page_link") if label in one.proto.label]
+    assert link.page == page
+    app.query_params.clear()
+    app.query_params.update(parse_qsl(link.query_string.lstrip("?")))
+    return go_to(app, page)
+
+
+def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None:
+    app = open_page("plan", n_kind="model")
+    follow(app, "datasets", "Ask this of your own ratings")
+    upload(app, "a.csv", ratings_file())
+    follow(app, "plan", "Least ε of a private model on it")
+    assert app.selectbox(key="n_data_ratings").value == own_data_name(app)
+    assert "Ask this" not in " ".join(one.proto.label for one in app.get("page_link"))
+    assert not app.warning
+    app.button(key="n_go").click().run()
+    job = jobs.current("plan")
+    assert job is not None
+    assert job.specs[0].base.dataset == own_data_name(app)
+    job.cancel()
 
 
 def test_the_command_names_a_file_as_it_is_called() -> None:

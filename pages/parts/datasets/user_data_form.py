@@ -42,16 +42,12 @@ _HOW = {
     ),
 }
 _TURN = "own-turn"  # how often something was removed
-_PAGES = {
-    "ratings": ("completion", "tradeoffs"),
-    "documents": ("factorization",),
-    "images": ("factorization",),
+# what menus of datasets are called in the addresses of the pages that take them
+_MENUS = {
+    "ratings": {"completion": "dataset", "plan": "n_data_ratings", "tradeoffs": "t_dataset_user"},
+    "documents": {"factorization": "f_data"},
+    "images": {"factorization": "f_data"},
 }
-_MENU = {
-    "completion": "dataset",
-    "tradeoffs": "t_dataset_user",
-    "factorization": "f_data",
-}  # what menus of datasets are called in addresses
 
 
 def own_form() -> None:
@@ -211,13 +207,18 @@ def _ready(kind: str, one: OwnSet) -> None:
             "what it leaves out.",
             icon=":material/visibility:",
         )
-        *links, last = st.columns([2] * len(_PAGES[kind]) + [1], vertical_alignment="center")
-        for cell, page in zip(links, _PAGES[kind], strict=True):
+        *links, last = st.columns([2] * len(_MENUS[kind]) + [1], vertical_alignment="center")
+        for cell, (page, menu) in zip(links, _MENUS[kind].items(), strict=True):
+            model = page == "plan"
             cell.page_link(
                 f"{page}.py",
-                label=f"Use it on the {PAGES[page].title} page",
+                label=(
+                    "Least ε of a private model on it"
+                    if model
+                    else f"Use it on the {PAGES[page].title} page"
+                ),
                 icon=f":material/{PAGES[page].icon}:",
-                query_params={_MENU[page]: one.entry.title},
+                query_params={menu: one.entry.title, **({"n_kind": "model"} if model else {})},
             )
         last.button(
             "Remove",

@@ -220,6 +220,8 @@ _LOOK = Look(
 def model(asked: Asked, row: DeltaGenerator) -> None:
     """Draw the button, the search going on, and the answer that stands."""
     plan = asked.plan
+    with controls.place():
+        _offer_own_data(plan)
     panel(
         Panel(
             kind="plan",
@@ -238,6 +240,18 @@ def model(asked: Asked, row: DeltaGenerator) -> None:
             look=_LOOK,
         )
     )
+
+
+def _offer_own_data(plan: ModelPlan | None) -> None:
+    """Link to where a visitor's own file is read, while there is none to ask about."""
+    holds = "ratings" if plan is None else plan.base.data.entry.holds
+    if user_data.of_kind(holds) is None and not on_screen.presenting():
+        st.page_link(
+            "datasets.py",
+            label=f"Ask this of your own {holds}",
+            icon=":material/upload_file:",
+            query_params={"d_view": "own", "d_holds": holds},
+        )
 
 
 def _hint(plan: ModelPlan) -> str:
