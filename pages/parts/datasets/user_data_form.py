@@ -97,15 +97,17 @@ def own_form() -> None:
 def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     """Read the file as guessed or corrected, unless just that was done."""
     called = {"name": own_data.name_of(kind), "title": f"Your {kind}"}
+    preview = None
     try:
-        asked = ("take", file_id, kind)
-        preview, guessed = _once(asked, inspect, kind, name, data, called)
+        chosen = reading_form.chosen_separator(file_id)
+        asked = ("take", file_id, kind, *chosen.values())
+        preview, guessed = _once(asked, inspect, kind, name, data, called, chosen)
         if guessed is not None:  # one set at a time is held
-            st.session_state["own-read"] = (("read", file_id, kind, ()), guessed)
+            st.session_state["own-read"] = (("read", *asked[1:], ()), guessed)
             st.session_state["own-take"] = (asked, (preview, None))
         choices = reading_form.choices(kind, preview, file_id)
-        key = ("read", file_id, kind, tuple(sorted(choices.items())))
-        one: OwnSet = _once(key, read, kind, name, data, {**choices, **called})
+        key = ("read", *asked[1:], tuple(sorted(choices.items())))
+        one: OwnSet = _once(key, read, kind, name, data, {**choices, **called, **chosen})
         if st.session_state.get(f"own-base-{kind}") is not one:
             try:
                 own_data.add(one)
@@ -116,6 +118,8 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
             st.session_state.update({f"own-base-{kind}": one})
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
+        if preview is None and kind == "ratings" and not name.lower().endswith(".parquet"):
+            reading_form.separator(file_id)
         if own_data.of_kind(kind) is not None:
             st.caption("What was read before is still in use.")
 
