@@ -291,7 +291,7 @@ def _before(plan: ModelPlan | None) -> None:
         (one for one in examples() if plan is None or one.plan.target == plan.target), examples()[0]
     )
     draw_example(
-        f"{some.spent} runs on {some.plan.base.data.n_users:,} synthetic users",
+        f"{_runs_of(some)}, synthetic",
         lambda: answer(some),
         same=stored is not None,
         name="Stored example",
@@ -323,12 +323,17 @@ def answer(found: Search) -> None:
     unit = plan.base.card.unit
     whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
     odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
-    made = counted(found.spent, "run", "runs")
     sure = "; the interval holds with 95 %" if any(found.ends_known) else ""
-    observations([*odds, f"From {made}{sure}.", *found.caveats])
+    observations([*odds, f"From {_runs_of(found)}{sure}.", *found.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
     tab("Method", "method", lambda: _method(found))
     tab("Export", "export", lambda: _export(found))
+
+
+def _runs_of(found: Search) -> str:
+    """How many runs of how much data: other amounts have another answer."""
+    runs = counted(found.spent, "run", "runs")
+    return runs if found.plan.vary == "n_users" else f"{runs} on {found.plan.base.data.amounts}"
 
 
 def _method(found: Search) -> None:
