@@ -17,7 +17,7 @@ from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.paths import read_text
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
-from dpmc_core.planning.spec import QUERIES, halvings
+from dpmc_core.planning.spec import QUERIES, halvings, within
 from dpmc_core.privacy import odds_sentence, read_ledger
 from dpmc_core.wording import counted, three
 
@@ -133,8 +133,9 @@ def _project(arguments: argparse.Namespace) -> dict[str, Any]:
         print(shared.sentence)
         for row in made["items"]:
             print(
-                f"  {row['name']}: ±{three(row['margin_95'])} (95 %), standard deviation "
-                f"{three(row['standard_deviation'])}, ε = {three(row['epsilon_alone'])} alone"
+                f"  {row['name']}: {within(row['margin_95'], row['query'])} (95 %), standard "
+                f"deviation {three(row['standard_deviation'])}, "
+                f"ε = {three(row['epsilon_alone'])} alone"
             )
         print(f"protects: one person, neighbours: {made['neighbours']}, δ = {made['delta']:g}")
     return made
@@ -189,13 +190,13 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             title = c.mechanism.title + ("" if alpha is None else f", α = {three(alpha)}")
             people = "" if c.people is None else f", {c.people:,} people"
             print(
-                f"  {title:<18} ε = {three(c.epsilon)}, ±{three(c.margin)}{people}, standard "
-                f"deviation {three(c.mechanism.std)}"
+                f"  {title:<18} ε = {three(c.epsilon)}, {within(c.margin, spec.query)}{people}, "
+                f"standard deviation {three(c.mechanism.std)}"
             )
         for name, why in made.refused.items():
             print(f"  {name}: {why}")
         print(odds_sentence(made.best.epsilon, spec.delta))
         if changes:
-            print(f"half of this ε: {', or '.join(halvings(changes))}")
+            print(f"half of this ε: {', or '.join(halvings(changes, spec.query))}")
         print("margins are of the noise alone: who happens to take part comes on top")
     return {**made.as_dict(), "half_the_epsilon": changes}

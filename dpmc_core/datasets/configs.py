@@ -46,6 +46,11 @@ class Data(Config):
         """Rows and columns, 0 where that is not known before the data is read."""
         return 0, 0
 
+    @property
+    def amounts(self) -> str:
+        """How many of what there are, in words."""
+        return f"{self.sizes[1]:,} {self.entry.holds}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RatingsData(Data):
@@ -64,6 +69,13 @@ class RatingsData(Data):
     @property
     def sizes(self) -> tuple[int, int]:
         return self.entry.users, self.entry.items
+
+    @property
+    def amounts(self) -> str:
+        users, items = self.sizes
+        ratings = getattr(self, "n_ratings", self.entry.ratings)
+        listed = {"users": users, "items": items, "ratings": ratings}
+        return ", ".join(f"{number:,} {what}" for what, number in listed.items() if number)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.planning.spec import QUERIES, PlanSpec
+from dpmc_core.planning.spec import QUERIES, PlanSpec, within
 from dpmc_core.privacy import Ledger, Release, least_noise, odds_sentence
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
@@ -67,18 +67,18 @@ class Plan:
         """The answer for somebody who has to decide.
 
         >>> plan(PlanSpec(query="count", margin=50)).sentence
-        '±50 (95 %): a count takes a total ε of 0.0599, with Laplace noise.'
+        '±50 people (95 %): a count takes a total ε of 0.0599, with Laplace noise.'
         """
         spec, best = self.spec, self.best
         noise = f"with {best.mechanism.title} noise"
-        within = f"±{three(best.margin)} ({100 * INSIDE:g} %)"
+        margin = f"{within(best.margin, spec.query)} ({100 * INSIDE:g} %)"
         spent = f"a total ε of {three(best.epsilon)}"
         if spec.asked == "epsilon":
-            return f"{within}: {spec.what} takes {spent}, {noise}."
+            return f"{margin}: {spec.what} takes {spent}, {noise}."
         if spec.asked == "people":
             people = counted(best.people or 0, "person", "people")
-            return f"{within} at {spent}: {spec.what} takes {people}, {noise}."
-        return f"At {spent}, {spec.what} is within {within}, {noise}."
+            return f"{margin} at {spent}: {spec.what} takes {people}, {noise}."
+        return f"At {spent}, {spec.what} is within {margin}, {noise}."
 
     def as_dict(self) -> dict[str, Any]:
         """A JSON-able copy."""
@@ -321,17 +321,18 @@ def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:
         at_most = plan(replace(spec, epsilon=MOST_EPSILON, margin=None))
         at_least = plan(replace(spec, epsilon=LEAST_EPSILON, margin=None))
         assert spec.margin is not None
+        asked = f"A margin of {within(spec.margin, spec.query)}"
         if spec.margin < at_most.best.margin:
             people = ""
             if spec.query == "mean":
                 needed = plan(replace(spec, epsilon=1.0, people=None)).best.people or 0
                 people = f", or {counted(needed, 'person', 'people')} at ε = 1"
             return (
-                f"A margin of ±{three(spec.margin)} cannot be reached with a meaningful ε: at "
+                f"{asked} cannot be reached with a meaningful ε: at "
                 f"ε = {MOST_EPSILON:g} it is ±{three(at_most.best.margin)}{people}."
             )
         return (
-            f"A margin of ±{three(spec.margin)} takes an ε below {LEAST_EPSILON:g} at δ = "
+            f"{asked} takes an ε below {LEAST_EPSILON:g} at δ = "
             f"{power(spec.delta)}, too small to be told: at {LEAST_EPSILON:g} the margin is "
             f"±{three(at_least.best.margin)} already."
         )

@@ -15,6 +15,10 @@ QUERIES = {
     "count": "count of people",
     "histogram": "histogram",
 }
+# what a margin is measured in, one and several: points are steps of each person's number
+UNITS = dict.fromkeys(("mean", "sum"), ("point", "points")) | dict.fromkeys(
+    ("count", "histogram"), ("person", "people")
+)
 MOST_DELTA = 0.01
 _READ = {
     "mean": {"low", "high"},
@@ -153,7 +157,7 @@ class PlanSpec(Config):
         """What is released, in words.
 
         >>> PlanSpec(people=5000, epsilon=1.0, releases=10).what
-        'the mean of 5,000 people, released 10 times,'
+        'the mean of 5,000 people, 0 to 100 points each, released 10 times,'
         """
         if self.query == "mean":
             of = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
@@ -161,7 +165,11 @@ class PlanSpec(Config):
         else:
             of = f" of {self.bins:,} bins" if self.query == "histogram" else ""
             what = f"a {self.query}{of}"
-        return f"{what}, released {self.releases:,} times," if self.releases > 1 else what
+        if "low" in _READ[self.query]:
+            what += f", {self.low:g} to {self.high:g} points each,"
+        if self.releases > 1:
+            what = f"{what.removesuffix(',')}, released {self.releases:,} times,"
+        return what
 
     @property
     def moved(self) -> float:
@@ -201,10 +209,21 @@ class PlanSpec(Config):
         return json.dumps(self.as_dict(), sort_keys=True)
 
 
-def halvings(changes: dict[str, float]) -> list[str]:
+def within(margin: float, query: str) -> str:
+    """A margin of a ``query``, with its unit.
+
+    >>> within(1, "mean"), within(50, "count")
+    ('±1 point', '±50 people')
+    """
+    one, many = UNITS[query]
+    amount = three(margin)
+    return f"±{amount} {one if amount == '1' else many}"
+
+
+def halvings(changes: dict[str, float], query: str) -> list[str]:
     """What would halve ε, in words."""
     said = {
-        "margin": lambda x: f"a margin of ±{three(x)}",
+        "margin": lambda x: f"a margin of {within(x, query)}",
         "people": lambda x: counted(int(x), "person", "people"),
         "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
     }

@@ -216,6 +216,9 @@ def test_a_missing_set_says_where_to_get_it(
         page = open_page("datasets", d_name=name)
         assert not page.exception
     assert any("Guardian 2016 (23 MB)" in b.label for b in page.button)
+    earlier = open_page("datasets", d_name="Guardian 2016 (to fetch, 22.5 MB)")  # another size
+    assert earlier.selectbox(key="d_name").value == "guardian"
+    assert not earlier.warning
     page = open_page("datasets", d_name="cbcl")
     assert any("put `CBCL_Face.mat` into the folder `cbcl`" in m.value for m in page.markdown)
     assert {"Guardian 2016 (to fetch, 23 MB)", "Cartoon faces, any number"} <= set(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 from starlette.datastructures import Headers
@@ -29,7 +30,7 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import job, jobs, settings, warm
 from pages.parts.server import sandbox as aside
 from tests.apart import run_apart
-from tests.app.test_pages import ROOT, fresh_visitor, open_page, verdict_of
+from tests.app.test_pages import ROOT, by_label, fresh_visitor, open_page, verdict_of
 from tests.own.files import documents_zip, long_csv, pictures_zip
 
 __all__ = ["fresh_visitor"]
@@ -128,6 +129,62 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     assert SECRET not in printed  # … without a name or value of the data
     address = " ".join(f"{k}={v}" for k, v in app.query_params.items())
     assert SECRET not in address
+
+
+def follow(app: AppTest, page: str, label: str) -> AppTest:
+    (link,) = [one.proto for one in app.get("page_link") if label in one.proto.label]
+    assert link.page == page
+    app.query_params.clear()
+    app.query_params.update(parse_qsl(link.query_string.lstrip("?")))
+    return go_to(app, page)
+
+
+def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None:
+    app = open_page("plan", n_kind="model")
+    follow(app, "datasets", "Ask this of your own ratings")
+    upload(app, "a.csv", ratings_file())
+    follow(app, "plan", "Least ε of a private model on it")
+    assert app.selectbox(key="n_data_ratings").value == own_data_name(app)
+    assert "Ask this" not in " ".join(one.proto.label for one in app.get("page_link"))
+    assert not app.warning
+    app.button(key="n_go").click().run()
+    job = jobs.current("plan")
+    assert job is not None
+    assert job.specs[0].base.dataset == own_data_name(app)
+    job.cancel()
+
+
+def test_a_rating_far_off_is_left_out_by_a_press() -> None:
+    app = upload(own_page(), "a.csv", ratings_file() + b"\n9,r1,book 2,99")
+
+    def scale() -> tuple[float, float] | None:
+        (one,) = app.session_state["own-sets"].values()
+        return one.entry.scale
+
+    said = [w.value for w in app.warning if "Please check" in w.value]
+    assert "99 stands in 1 cell, first in line 182; all others are 1 to 5." in said[0]
+    assert scale() == (1, 99)
+    by_label(app.button, "Leave out 99").click().run()
+    assert scale() == (1, 5)
+    assert not [w for w in app.warning if "Please check" in w.value]
+
+
+def test_a_separator_is_chosen_where_a_line_does_not_fit() -> None:
+    rows = ratings_file().replace(b",", b";").replace(b"book 2", b"a, b, c, d")
+    app = upload(own_page(), "a.csv", rows + b"\n9;r1;x;3;4")
+    (error,) = app.error
+    assert "line 182 has 5 cells where the others have 4" in error.value
+    by_label(app.selectbox, "Cells are separated by").set_value("comma").run()
+    assert "line 182" not in "".join(e.value for e in app.error)
+    app = upload(own_page(), "b.csv", ratings_file())
+    by_label(app.selectbox, "Cells are separated by").set_value("comma").run()
+    assert not app.error
+    (one,) = app.session_state["own-sets"].values()
+    assert one.options() == {"separator": "comma"}
+    by_label(app.selectbox, "Cells are separated by").set_value("semicolon").run()
+    assert "The table has 1 column" in app.error[0].value
+    by_label(app.selectbox, "Cells are separated by").set_value("").run()
+    assert not app.error
 
 
 def test_the_command_names_a_file_as_it_is_called() -> None:

@@ -128,6 +128,8 @@ def test_an_example_passes_for_ones_settings_only_where_its_epsilon_is_the_slide
     stored_epsilon = example("completion", "people").spec.one_epsilon
     app = ask("people")
     assert app.select_slider(key="total_epsilon").value == stored_epsilon
+    amounts = "4,000 users, 300 items, 160,000 ratings"
+    assert sum(amounts in one.value for one in app.caption) == 2  # of the example, and its method
     assert "not your settings" not in example_note(app)
     app.select_slider(key="total_epsilon").set_value(1.0).run()
     assert "not your settings" in example_note(app)

@@ -106,7 +106,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
     ),
     "what ε does my accuracy take?": (
         [menu("Plan"), slid("ArrowRight", 2)],
-        lambda page: expect(verdict(page)).to_contain_text("±2 (95 %): the mean of"),
+        lambda page: expect(verdict(page)).to_contain_text("±2 points (95 %): the mean of"),
     ),
     "from which ε on is a model worth having?": (
         [menu("Plan"), radio("A model")],

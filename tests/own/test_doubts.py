@@ -110,7 +110,12 @@ def test_two_codes_in_one_table() -> None:
         np.where(STARS > 3, 1.0, -1.0),  # thumbs
         STARS - 3,  # -2 to 2, through -1
         STARS * 20 - 1,  # 19 to 99
-        np.where(np.arange(240).reshape(40, 6) == 7, 99.0, STARS),  # once: a slip, not a code
+        STARS / 2,
+        STARS * 20,  # to 100
+        np.where(STARS > 4, 0.0, 1.0),
+        np.random.default_rng(4).uniform(-10, 10, (40, 6)),
+        np.random.default_rng(4).lognormal(3, 1, (40, 6)).round(),  # counts
+        np.where(np.arange(240).reshape(40, 6) == 7, 1.0, 9 + STARS % 2),  # a low rating
         np.tile(np.arange(1.0, 7.0), (40, 1)),  # every row the same
     ],
 )
@@ -171,7 +176,45 @@ def test_what_could_be_a_code_is_asked_about_and_read_as_a_rating(values: tuple[
     reading, doubts = doubts_of(table_of)
     assert reading.missing == ()
     assert f"{values[0]} stands in" in doubts["missing"]
-    assert "read as a rating" in doubts["missing"]
+    assert "Read as a rating" in doubts["missing"]
+
+
+SCALES = {
+    "stars": STARS,
+    "half stars": STARS / 2,
+    "to 100": STARS * 20 - 20 * (STARS == 1),
+    "both sides of 0": np.random.default_rng(4).uniform(-10, 10, (40, 6)),
+    "yes and no": STARS % 2,
+}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("slips", [(999,), (-99,), (555, 777), (-999, 999)], ids=str)
+def test_few_ratings_far_from_all_others_are_asked_about(
+    scale: str, slips: tuple[float, ...]
+) -> None:
+    values = SCALES[scale].copy()
+    values.flat[[8, 100][: len(slips)]] = slips
+    reading, doubts = doubts_of(values)
+    assert reading.missing == ()
+    first, last = min(slips, default=0), max(slips)
+    cells = "1 cell" if first == last else "2 cells"
+    assert doubts["missing"].startswith(" and ".join(map(str, sorted(slips))) + " stand")
+    assert f"in {cells}, first in line 3; all others are " in doubts["missing"]
+
+
+@pytest.mark.parametrize("slip", [0, -1, 6, 9, 11, 45])
+def test_a_slip_beyond_an_end_of_stars_widens_the_scale_only_if_one_says_so(slip: float) -> None:
+    values = STARS.copy()
+    values[5, 5] = slip
+    made = own.read("ratings", "a.csv", table(values))
+    (asked,) = made.asked
+    assert f"{slip:g} stands in 1 cell, first in line 7; all others are 1 to 5." in asked.text
+    assert asked.choices == ("", f"{slip:g}")
+    for choice, scale in zip(asked.choices, [(min(1, slip), max(5, slip)), (1, 5)], strict=True):
+        again = own.read("ratings", "a.csv", table(values), missing=choice)
+        assert again.entry.scale == scale
+        assert again.asked == ()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Ids with gaps, tables from a pivot, sixteen bits, names that occur twice.
 """
 
 import gc
+import re
 import time
 import unicodedata
 import weakref
@@ -288,3 +289,46 @@ def test_names_that_begin_alike_are_held_out_apart() -> None:
     assert made is not None
     assert made.n_users == 9
     assert len(set(made.drawing_numbers.tolist())) == 9
+
+
+PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
+QUOTED = [f'"u{k % 9}","film, {k % 7}",{k % 5 + 1}' for k in range(90)]
+ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds the separator"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([*PLAIN[:5], "u,Good, Bad,4", *PLAIN], f"line 7 has {ALLOWED}"),
+        (
+            [*QUOTED[:5], '"u","i,4', *QUOTED],
+            f"lines 7 to 8, which a quote holds together, have {ALLOWED}",
+        ),
+        ([*QUOTED, '"u","i,4'], "a quote is opened in line 92 and never closed: close it, or"),
+    ],
+    ids=["a cell too many", "a quote within", "a quote at the end"],
+)
+def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
+    lines: list[str], said: str
+) -> None:
+    for end in ("", "\n\n"):
+        with pytest.raises(DataError, match=re.escape(f"a.csv: {said}")):
+            own.read("ratings", "a.csv", ("\n".join(["user,item,rating", *lines]) + end).encode())
+
+
+def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
+    plain = "\n".join(["user,item,rating", *PLAIN])
+    comma = plain.replace(",", ";").replace("1\n", "1,5\n")
+    for text, high in ((plain, 5), (plain + "\n\n \n", 5), (comma, 5), ("sep=;\n" + comma, 5)):
+        for data in (text, "\ufeff" + text, text.replace("\n", "\r\n")):
+            made = own.read("ratings", "a.csv", data.encode())
+            assert (made.entry.users, made.entry.items, made.entry.ratings) == (9, 7, 63)
+            assert made.asked == ()
+            assert made.entry.scale is not None
+            assert made.entry.scale[1] == high
+
+
+def test_quotes_that_are_letters_are_told() -> None:
+    text = "\n".join(["user,item,rating", *PLAIN, 'u1,"i5,3'])
+    made = own.read("ratings", "a.csv", text.encode())
+    assert "Quotes are read as letters: not all are in pairs (the first: line 92)." in made.notes

@@ -266,8 +266,8 @@ def test_the_command_line_and_the_python_lines_say_the_same(
     assert printed["candidates"][0]["epsilon"] == names["made"].epsilon
     assert main(["plan", "count", "--margin", "20"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("±20 (95 %): a count takes a total ε of 0.15")
-    assert "half of this ε: a margin of ±40" in said
+    assert said.startswith("±20 people (95 %): a count takes a total ε of 0.15")
+    assert "half of this ε: a margin of ±40 people" in said
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def option_text(value: object) -> str:
     """A field of a reading as ``--read`` takes it."""
     if isinstance(value, tuple):
         return ",".join(_quoted(option_text(one)) for one in value)
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    return "" if value is None else str(value).removesuffix(".0")
 
 
 def _quoted(word: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpmc_core.datasets.own.cells import NUMBERS, numbers, option_text
 from dpmc_core.datasets.own.guesses.columns import column_of, role_of
@@ -20,9 +21,9 @@ from dpmc_core.datasets.own.guesses.layouts import (
     across,
     codes_of,
     listed,
+    odd_ends,
     off_scale,
     one_a_row,
-    perhaps_codes,
     summaries,
     total_rows,
 )
@@ -87,7 +88,7 @@ def guess_ratings(
         asked.append(Question("layout", question, (best.reading.layout, *near)))
     if index not in ("", "none"):
         best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
-    reading, more = _beside(frame, best)
+    reading, more = _beside(table, best)
     low, high = given.get("low"), given.get("high")
     if low is not None and high is not None and "missing" not in given:
         # where the scale is given, nobody's ratings decide what says "not rated"
@@ -113,9 +114,9 @@ def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     return {role: name for role, name in found.items() if name}
 
 
-def _beside(frame: pd.DataFrame, guess: Guess) -> tuple[RatingsReading, list[Question]]:
+def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]:
     """The reading with what is no rating left out: rows and columns of sums, and codes."""
-    reading = guess.reading
+    frame, reading = table.frame, guess.reading
     asked: list[Question] = []
     key = reading.item if reading.layout == "turned" else reading.user
     passed = {key, reading.index, *reading.without}
@@ -164,27 +165,44 @@ def _beside(frame: pd.DataFrame, guess: Guess) -> tuple[RatingsReading, list[Que
         reading = dataclasses.replace(reading, without=every)
     values = cells.to_numpy(dtype=np.float64).ravel()
     codes = codes_of(values)
+    held = values[np.isfinite(values) & ~np.isin(values, codes)]
+    ends = odd_ends(held)
+    texts = []
     if codes:
-        rest = values[np.isfinite(values) & ~np.isin(values, codes)]
-        times = int(np.isin(values, codes).sum())
-        both = " and ".join(f"{code:g}" for code in codes)
-        text = (
-            f"{both} {'stands' if len(codes) == 1 else 'stand'} in "
-            f"{counted(times, 'cell', 'cells')}, far from all others ({rest.min():g} to "
-            f"{rest.max():g}): read as “not rated”. If that is a rating, empty the list of codes."
+        texts.append(
+            f"{_standing(values, codes)}, far from all others ({_span(held)}): read as “not "
+            "rated”. If that is a rating, empty the list of codes."
         )
-        asked.append(Question("missing", text, (option_text(codes), "")))
-        return dataclasses.replace(reading, missing=codes), asked
-    held = values[np.isfinite(values)]
-    if held.size and held.min() == 0 and (held == 0).mean() > _ZEROS and len(np.unique(held)) > 3:
+    elif held.size and held.min() == 0 and (held == 0).mean() > _ZEROS and len(np.unique(held)) > 3:
         text = (
             f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: check"
         )
         asked.append(Question("zeros", f"{text} whether 0 says “not rated”.", tuple(ZEROS)[::-1]))
-    code, text = perhaps_codes(values)
-    if text:
-        asked.append(Question("missing", text, ("", f"{code:g}")))
-    return reading, asked
+    if ends:
+        place = int(np.isin(values, ends).argmax()) // cells.shape[1]
+        row = int(cells.index[place])
+        where = f"line {table.first + row}" if table.first else f"row {row + 1}"
+        others = held[~np.isin(held, ends)]
+        texts.append(
+            f"{_standing(values, ends)}, first in {where}; all others are {_span(others)}. Read as "
+            f"a rating, it makes the scale {_span(held)}, by which private runs scale their noise. "
+            "If it is a slip or says “not rated”, name it as a code."
+        )
+    if texts:
+        choices = dict.fromkeys(map(option_text, (codes, (*codes, *ends), ())))
+        asked.append(Question("missing", " ".join(texts), tuple(choices)))
+    return dataclasses.replace(reading, missing=codes), asked
+
+
+def _standing(values: NDArray[np.float64], some: Sequence[float]) -> str:
+    """That ``some`` numbers are among the ``values``, and how often."""
+    times = counted(int(np.isin(values, some).sum()), "cell", "cells")
+    shown = " and ".join(f"{number:g}" for number in some)
+    return f"{shown} {'stands' if len(some) == 1 else 'stand'} in {times}"
+
+
+def _span(values: NDArray[np.float64]) -> str:
+    return f"{values.min():g} to {values.max():g}"
 
 
 def _common_stem(names: Iterable[str]) -> str | None:

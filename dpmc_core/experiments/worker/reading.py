@@ -27,12 +27,16 @@ def read(kind: str, name: str, data: bytes, choices: dict[str, Any]) -> OwnSet:
 
 
 def inspect(
-    kind: str, name: str, data: bytes, called: dict[str, Any]
+    kind: str, name: str, data: bytes, called: dict[str, Any], chosen: dict[str, Any] | None = None
 ) -> tuple[Preview, OwnSet | DPMCError]:
-    """How a file is probably meant, and what it is if that is right. Raises ``DPMCError``."""
-    preview = own.inspect(kind, name, data)
+    """How a file is probably meant with what was ``chosen``, and what it is if that is right.
+
+    Raises ``DPMCError``.
+    """
+    chosen = chosen or {}
+    preview = own.inspect(kind, name, data, **chosen)
     try:
-        return preview, read(kind, name, data, called)
+        return preview, read(kind, name, data, {**called, **chosen})
     except DPMCError as error:
         return preview, error
 

@@ -251,9 +251,7 @@ def about(result: StudyResult) -> str:
     """What a stored study is of."""
     kind, base = result.spec.study, result.spec.base
     at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
-    return (
-        f"{base.data.n_users:,} synthetic users, {base.data.n_items} items{at}, {seeds_of(result)}"
-    )
+    return f"synthetic, {base.data.amounts}{at}, {seeds_of(result)}"
 
 
 def _method(result: StudyResult) -> None:
@@ -279,12 +277,12 @@ def _method(result: StudyResult) -> None:
         else f"ε = {three(base.noise.epsilon or 1.0)}"
     )
     st.caption(
-        f"{len(result.runs)} runs in {result.seconds:.0f} s. Means over {seeds_of(result)} (split, "
-        f"start and noise); bars: 95 % t-intervals of the mean.{unfinished} After {source}. "
-        "Settings stay the same along a line; every comparison is at 95 % on its own. ε is of one "
-        "run: the runs of a published study compose. The guaranteed total is at most "
-        f"{most}, at δ = {power(base.noise.delta)}, for one user added or removed; lines called "
-        "*no noise* and the dotted baselines protect nobody."
+        f"{len(result.runs)} runs on {base.data.amounts} in {result.seconds:.0f} s. Means over "
+        f"{seeds_of(result)} (split, start and noise); bars: 95 % t-intervals of the mean."
+        f"{unfinished} After {source}. Settings stay the same along a line; every comparison "
+        "is at 95 % on its own. ε is of one run: the runs of a published study compose. The "
+        f"guaranteed total is at most {most}, at δ = {power(base.noise.delta)}, for one user added "
+        "or removed; lines called *no noise* and the dotted baselines protect nobody."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets.own import Preview
+from dpmc_core.datasets.own.guesses.delimited import SEPARATORS
 from dpmc_core.datasets.own.images import ORDERS, ROWS
 from dpmc_core.datasets.own.tables import LARGEST, LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
@@ -19,7 +20,6 @@ _NONE = "(none)"
 # what is chosen only where it is asked
 _BY_QUESTION = {
     "header": "The first line holds names of columns",
-    "separator": "Cells are separated by",
     "totals": "Rows that sum up others",
 }
 _ROW_PIXELS = 35  # of a table, as Streamlit draws it
@@ -72,14 +72,46 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
         if question.field in changed:
             continue
         said = asked.empty()
+        codes = question.choices[1:] if question.field == "missing" else ()
+        for code in codes:
+            asked.button(
+                f"Leave out {code.replace(',', ', ')}" if code else "All are ratings",
+                key=f"own-code-{code}-{file_id}",
+                on_click=st.session_state.update,
+                args=({_codes_key(file_id): code},),
+            )
         if asked.checkbox("It is right as read", key=f"own-right-{question.field}-{file_id}"):
             changed[question.field] = picked
             continue
         text = controls.plain(question.text)
         options = ", ".join(f"“{controls.plain(one)}”" for one in question.choices[:8])
-        text += f" *Choices: {options}.*" if options else ""
+        text += f" *Choices: {options}.*" if options and not codes else ""
         said.warning(f"**Please check.** {text}", icon=":material/help:")
     return changed
+
+
+def _codes_key(file_id: str) -> str:
+    return f"own-missing-{file_id}"
+
+
+def separator(file_id: str, found: str = "") -> None:
+    """Draw the choice of what separates cells, ``found`` where none is chosen."""
+    st.selectbox(
+        "Cells are separated by",
+        ["", *SEPARATORS],
+        format_func=lambda name: name or f"as it seems{f': {found}' * bool(found)}",
+        key=_separator_key(file_id),
+    )
+
+
+def chosen_separator(file_id: str) -> dict[str, str]:
+    """Return the choice of what separates cells, as a reading has it, if there is one."""
+    chosen = st.session_state.get(_separator_key(file_id))
+    return {"separator": chosen} if chosen else {}
+
+
+def _separator_key(file_id: str) -> str:
+    return f"own-separator-{file_id}"
 
 
 def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
@@ -109,10 +141,13 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     given["missing"] = right.text_input(
         "Codes for “not rated”",
         ", ".join(f"{code:g}" for code in reading["missing"]),
-        key=f"own-missing-{file_id}",
+        key=_codes_key(file_id),
         max_chars=2000,
         help="Numbers with commas between them that mean “not rated” in this file, such as 99.",
     )
+    if reading["separator"]:
+        with left:
+            separator(file_id, reading["separator"])
     if layout != "long":
         given["without"] = tuple(
             left.multiselect(

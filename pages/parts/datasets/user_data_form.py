@@ -42,16 +42,12 @@ _HOW = {
     ),
 }
 _TURN = "own-turn"  # how often something was removed
-_PAGES = {
-    "ratings": ("completion", "tradeoffs"),
-    "documents": ("factorization",),
-    "images": ("factorization",),
+# what menus of datasets are called in the addresses of the pages that take them
+_MENUS = {
+    "ratings": {"completion": "dataset", "plan": "n_data_ratings", "tradeoffs": "t_dataset_user"},
+    "documents": {"factorization": "f_data"},
+    "images": {"factorization": "f_data"},
 }
-_MENU = {
-    "completion": "dataset",
-    "tradeoffs": "t_dataset_user",
-    "factorization": "f_data",
-}  # what menus of datasets are called in addresses
 
 
 def own_form() -> None:
@@ -101,15 +97,17 @@ def own_form() -> None:
 def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     """Read the file as guessed or corrected, unless just that was done."""
     called = {"name": own_data.name_of(kind), "title": f"Your {kind}"}
+    preview = None
     try:
-        asked = ("take", file_id, kind)
-        preview, guessed = _once(asked, inspect, kind, name, data, called)
+        chosen = reading_form.chosen_separator(file_id)
+        asked = ("take", file_id, kind, *chosen.values())
+        preview, guessed = _once(asked, inspect, kind, name, data, called, chosen)
         if guessed is not None:  # one set at a time is held
-            st.session_state["own-read"] = (("read", file_id, kind, ()), guessed)
+            st.session_state["own-read"] = (("read", *asked[1:], ()), guessed)
             st.session_state["own-take"] = (asked, (preview, None))
         choices = reading_form.choices(kind, preview, file_id)
-        key = ("read", file_id, kind, tuple(sorted(choices.items())))
-        one: OwnSet = _once(key, read, kind, name, data, {**choices, **called})
+        key = ("read", *asked[1:], tuple(sorted(choices.items())))
+        one: OwnSet = _once(key, read, kind, name, data, {**choices, **called, **chosen})
         if st.session_state.get(f"own-base-{kind}") is not one:
             try:
                 own_data.add(one)
@@ -120,6 +118,8 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
             st.session_state.update({f"own-base-{kind}": one})
     except DPMCError as error:
         st.error(controls.plain(str(error)), icon=":material/error:")
+        if preview is None and kind == "ratings" and not name.lower().endswith(".parquet"):
+            reading_form.separator(file_id)
         if own_data.of_kind(kind) is not None:
             st.caption("What was read before is still in use.")
 
@@ -211,13 +211,18 @@ def _ready(kind: str, one: OwnSet) -> None:
             "what it leaves out.",
             icon=":material/visibility:",
         )
-        *links, last = st.columns([2] * len(_PAGES[kind]) + [1], vertical_alignment="center")
-        for cell, page in zip(links, _PAGES[kind], strict=True):
+        *links, last = st.columns([2] * len(_MENUS[kind]) + [1], vertical_alignment="center")
+        for cell, (page, menu) in zip(links, _MENUS[kind].items(), strict=True):
+            model = page == "plan"
             cell.page_link(
                 f"{page}.py",
-                label=f"Use it on the {PAGES[page].title} page",
+                label=(
+                    "Least ε of a private model on it"
+                    if model
+                    else f"Use it on the {PAGES[page].title} page"
+                ),
                 icon=f":material/{PAGES[page].icon}:",
-                query_params={_MENU[page]: one.entry.title},
+                query_params={menu: one.entry.title, **({"n_kind": "model"} if model else {})},
             )
         last.button(
             "Remove",

@@ -220,6 +220,8 @@ _LOOK = Look(
 def model(asked: Asked, row: DeltaGenerator) -> None:
     """Draw the button, the search going on, and the answer that stands."""
     plan = asked.plan
+    with controls.place():
+        _offer_own_data(plan)
     panel(
         Panel(
             kind="plan",
@@ -238,6 +240,18 @@ def model(asked: Asked, row: DeltaGenerator) -> None:
             look=_LOOK,
         )
     )
+
+
+def _offer_own_data(plan: ModelPlan | None) -> None:
+    """Link to where a visitor's own file is read, while there is none to ask about."""
+    holds = "ratings" if plan is None else plan.base.data.entry.holds
+    if user_data.of_kind(holds) is None and not on_screen.presenting():
+        st.page_link(
+            "datasets.py",
+            label=f"Ask this of your own {holds}",
+            icon=":material/upload_file:",
+            query_params={"d_view": "own", "d_holds": holds},
+        )
 
 
 def _hint(plan: ModelPlan) -> str:
@@ -277,7 +291,7 @@ def _before(plan: ModelPlan | None) -> None:
         (one for one in examples() if plan is None or one.plan.target == plan.target), examples()[0]
     )
     draw_example(
-        f"{some.spent} runs on {some.plan.base.data.n_users:,} synthetic users",
+        f"{_runs_of(some)}, synthetic",
         lambda: answer(some),
         same=stored is not None,
         name="Stored example",
@@ -309,12 +323,17 @@ def answer(found: Search) -> None:
     unit = plan.base.card.unit
     whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
     odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
-    made = counted(found.spent, "run", "runs")
     sure = "; the interval holds with 95 %" if any(found.ends_known) else ""
-    observations([*odds, f"From {made}{sure}.", *found.caveats])
+    observations([*odds, f"From {_runs_of(found)}{sure}.", *found.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
     tab("Method", "method", lambda: _method(found))
     tab("Export", "export", lambda: _export(found))
+
+
+def _runs_of(found: Search) -> str:
+    """How many runs of how much data: other amounts have another answer."""
+    runs = counted(found.spent, "run", "runs")
+    return runs if found.plan.vary == "n_users" else f"{runs} on {found.plan.base.data.amounts}"
 
 
 def _method(found: Search) -> None:

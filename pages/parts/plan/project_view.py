@@ -12,7 +12,7 @@ from dpmc_core.config import parameters
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.planning.project import Item, Project, Shared, share_out, share_out_after
-from dpmc_core.planning.spec import QUERIES
+from dpmc_core.planning.spec import QUERIES, within
 from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.wording import power, three
@@ -224,7 +224,7 @@ def _releases(made: Shared) -> None:
                 "release": [row["name"] for row in rows],
                 "query": [row["query"] for row in rows],
                 "times": [row["releases"] for row in rows],
-                "margin, 95 %": [f"±{three(row['margin_95'])}" for row in rows],
+                "margin, 95 %": [within(row["margin_95"], row["query"]) for row in rows],
                 "standard deviation": [three(row["standard_deviation"]) for row in rows],
                 "ε alone": [three(row["epsilon_alone"]) for row in rows],
             }

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.planning import Candidate, Plan, PlanSpec, halved, plan
-from dpmc_core.planning.spec import QUERIES, halvings
+from dpmc_core.planning.spec import QUERIES, UNITS, halvings, within
 from dpmc_core.privacy import Ledger, odds_sentence, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
@@ -34,8 +34,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     """
     best = candidates[0]
     by_people = spec.asked == "people"
-    unit = "its unit" if spec.query in ("mean", "sum") else "people"
-    x_title = "people" if by_people else f"margin of one release ({unit})"
+    x_title = "people" if by_people else f"margin of one release ({UNITS[spec.query][1]})"
     fig = figure(f"{x_title}, log scale", "total ε (log scale)", height=420, log_x=True, log_y=True)
     start = float(best.people or 1) if by_people else best.margin
     xs = [start * factor for factor in _AROUND]
@@ -69,7 +68,7 @@ def table(made: Plan) -> pd.DataFrame:
             {
                 "mechanism": one.mechanism.title + (f", α = {three(alpha)}" if alpha else ""),
                 "total ε": three(one.epsilon),
-                "margin, 95 %": f"±{three(one.margin)}",
+                "margin, 95 %": within(one.margin, made.spec.query),
                 **({"people": f"{one.people:,}"} if one.people is not None else {}),
                 "standard deviation": three(one.mechanism.std),
             }
@@ -84,9 +83,6 @@ ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mecha
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
 USUAL_MARGIN = {"mean": 1.0, "sum": 1000.0, "count": 50.0, "histogram": 50.0}
-_UNITS = {"mean": "of the mean", "sum": "of the sum"} | dict.fromkeys(
-    ("count", "histogram"), "people"
-)
 _FACTORS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # of the usual
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -122,7 +118,7 @@ def goal() -> dict[str, float]:
     query = _picked("n_query", QUERIES, "mean")
     key, margins = f"n_margin_{query}", _margins(query)
     margin = controls.steps_slider(
-        f"Margin, 95 % ({_UNITS[query]})", key, margins, USUAL_MARGIN[query], limit="plan.margin"
+        f"Margin, 95 % ({UNITS[query][1]})", key, margins, USUAL_MARGIN[query], limit="plan.margin"
     )
     presenter.steps(key, margins)
     return {"margin": margin}
@@ -219,7 +215,7 @@ def notes(made: Plan) -> list[str]:
 
 def half(made: Plan) -> str:
     """Say what would halve ε, each alone."""
-    ways = halvings(halved(made))
+    ways = halvings(halved(made), made.spec.query)
     if not ways:
         return ""
     return f"To halve ε, accept one of: {', or '.join(ways)}."

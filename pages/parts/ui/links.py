@@ -30,6 +30,7 @@ _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
 LinkTitles = dict[str, Titles | Callable[[], Titles]]  # of a key; made when a link has it
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
+_OF_A_SET_TO_GET = re.compile(r" \((to fetch, [^()]* MB|to place by hand)\)$")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -57,7 +58,8 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]] | Non
         if (call := st.query_params.get(key)) is None:
             continue
         calls = by_name() if callable(by_name) else by_name
-        if (title := calls.get(call, call)) != call:
+        bare = _OF_A_SET_TO_GET.sub("", call)  # its size may have been another
+        if (title := calls.get(call) or calls.get(bare, call)) != call:
             translated[key] = title
             names[key] = next(name for name, one in calls.items() if one == title)
     if not translated:

@@ -27,14 +27,15 @@ SEPARATORS = {
 HEADERS = {"yes": "names of columns", "no": "values"}
 _IN_FOR_COLONS = "\x1f"  # one character, where two separate
 _HEAD, _LONG_HEAD, _LINES = 200_000, 5_000_000, 200  # characters, lines by which it is chosen
-_COMMENTS = ("#", "%", "//")
+_COMMENTS = ("#", "%", "//", "sep=")  # the last for spreadsheets
 FEW = 50  # columns: what these hold stays text, whatever it is
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
     """A file's ``frame``; of text its ``separator`` and whether it has a ``header``, of both the
-    choices that are ``near``, and ``notes`` about lines that were passed over.
+    choices that are ``near``, and ``notes`` about lines that were passed over. Each row is one line
+    of the file from its line ``first`` on (0: they are not).
     """
 
     frame: pd.DataFrame
@@ -42,6 +43,7 @@ class Table:
     header: str = ""
     near: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    first: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,7 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     text, mark = _single(text, best.separator)
     quoted, widest = _quotes(text, mark, best)
     if not widest:
-        _refuse_longer(file, text, mark, quoted, len(text), best.across)
+        _refuse(file, text, mark, quoted, len(text), best.across)
         raise DataError(f"{file} holds no row; a table with at least one is needed.")
     ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
     begin = _begin(rows, best.across)
@@ -94,21 +96,34 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
     if widest > best.across:
-        _refuse_longer(file, text, mark, quoted, skip, best.across)
-    frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+        _refuse(file, text, mark, quoted, skip, best.across)
+    try:
+        frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+    except ValueError as error:  # pandas' own are
+        if "EOF inside string" not in str(error):
+            raise
+        line = _refuse(file, text, mark, quoted, skip, best.across)
+        raise DataError(
+            f"{file}: a quote is opened in line {line} and never closed: close it, or take it out."
+        ) from None
     if headed:
         frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
-    notes: tuple[str, ...] = ()
+    notes = []
     if begin:
         lines = "line before the table was" if begin == 1 else "lines before the table were"
-        notes = (f"{begin} {lines} passed over (the first: {rows[0][0][:40]!r}).",)
+        notes.append(f"{begin} {lines} passed over (the first: {rows[0][0][:40]!r}).")
+    if not quoted:
+        line = text[: text.index('"')].count("\n") + 1
+        notes.append(f"Quotes are read as letters: not all are in pairs (the first: line {line}).")
     choices = {}
     if len(near) > 1 and not separator:
         choices["separator"] = near
     if not sure and not header:
         choices["header"] = (seems, "no" if headed else "yes")
     read_as = {"separator": best.separator, "header": "yes" if headed else "no"}
-    return Table(frame=frame, **read_as, notes=notes, near=choices)
+    in_lines = text.rstrip().count("\n") + 1 - skip == len(frame)
+    line = skip + 1 if in_lines else 0
+    return Table(frame=frame, **read_as, notes=tuple(notes), near=choices, first=line)
 
 
 def _single(text: str, separator: str) -> tuple[str, str]:
@@ -189,23 +204,29 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
     return quoted, max(found[quoted], default=0)
 
 
-def _refuse_longer(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> None:
+def _refuse(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> int:
     """Raise ``DataError`` for the first row below line ``skip`` that has too many cells, and where
-    one cannot be read.
+    one cannot be read; else return the line in which the last row begins.
     """
-    at = 0
+    at = begin = 0
     try:
-        for at, row in _rows(text, mark, quoted):
+        for at, row in _rows(text.rstrip("\r\n"), mark, quoted):
+            begin = at - sum(cell.count("\n") for cell in row)
             if len(row) > across and at > skip:
+                lines = f"line {at} has"
+                if begin < at:
+                    lines = f"lines {begin} to {at}, which a quote holds together, have"
                 raise DataError(
-                    f"{file}: line {at} has {len(row)} cells where the others have {across}; put "
-                    "quotes around a cell that holds the separator, or name another (separator)."
+                    f"{file}: {lines} {len(row)} cells where the others have {across}: put quotes "
+                    "around a cell that holds the separator and close each, or choose another "
+                    "separator."
                 )
     except csv.Error:
         raise DataError(
             f"{file} cannot be read after line {at}: is there a quote that is never closed, or a "
             f"cell of more than {csv.field_size_limit():,} characters?"
         ) from None
+    return begin
 
 
 def _begin(rows: Sequence[Sequence[str]], across: int) -> int:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dpmc_core.datasets.own.cells import normal
 from dpmc_core.datasets.own.guesses.columns import Column
 from dpmc_core.datasets.own.tables import RatingsReading
-from dpmc_core.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
 CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
 # beside them: what some write, too near to others to be passed over without a question
 _PERHAPS = (*CODES, 9.0, 88.0, 98.0, -2.0, -8.0)
+_LOW_ENDS, _HIGH_ENDS = (0.0, 0.5, 1.0), (5.0, 7.0, 10.0, 100.0)  # of usual scales
+_RARE = 10  # times as many stand at the usual end
+_NEAR_LEVELS = 3.0  # between two ratings: what is nearer is never far
+_FEW_SLIPS = 8  # different ones
 _LOOKED_AT = 200  # rows by which columns are looked at first
 _AT_ONCE = 1_000_000  # cells that are compared at once
 _AT_ENDS = 3  # rows at either end of a table that may sum up the others
@@ -76,23 +79,46 @@ def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     return tuple(str(name) for name in cells.columns[some][away])
 
 
-def perhaps_codes(values: NDArray[np.float64]) -> tuple[float, str]:
-    """A number at an end that could say "not rated" and is read as a rating, and a sentence about
-    it ("": there is none).
+@np.errstate(all="ignore")  # numbers near the largest differ by infinity, which is far
+def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Numbers at the ends that could be slips or say "not rated", and widen the scale: farther from
+    the others than these are from each other, next to a usual end and rare beside it, or codes.
     """
-    rest = values[np.isfinite(values)]
-    for end in (rest.max(), rest.min()) if rest.size else ():
-        others = rest[rest != end]
-        if end not in _PERHAPS or rest.size - others.size < 3 or not others.size:
+    values = values[np.isfinite(values)]
+    some = values[:: max(1, values.size // _AT_ONCE)]  # and whatever is beyond these
+    if not some.size:
+        return ()
+    beyond = values[(values < some.min()) | (values > some.max())]
+    levels, times = np.unique(np.r_[some, beyond], return_counts=True)
+    first, last = _joined(levels, times)
+    inner = levels[first : last + 1]
+    away = np.r_[levels[:first], levels[last + 1 :]]
+    # between 0 and all others may be a low rating
+    away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
+    slips = 0 < len(away) <= _FEW_SLIPS and np.isin(some, away).mean() < 0.25
+    found = set(away.tolist()) if slips and len(inner) > 1 else set()
+    for end, near, others in ((first, first + 1, inner[1:]), (last, last - 1, inner[:-1])):
+        if len(others) < 2:
             continue
-        low, high = others.min(), others.max()
-        if low < high and (max(end - high, low - end) >= (high - low) / 2 or end < 0 <= low):
-            times = counted(int((rest == end).sum()), "cell", "cells")
-            return float(end), (
-                f"{end:g} stands in {times}, and all others are {low:g} to {high:g}: read as a "
-                "rating. If it says “not rated”, name it as a code."
-            )
-    return 0.0, ""
+        number, beside = levels[end], levels[near]
+        far = abs(number - beside) >= np.ptp(others) / 2 or number < 0 <= others[0]
+        usual = beside in (_LOW_ENDS if end == first else _HIGH_ENDS)
+        if (number in _PERHAPS and far) or (usual and times[near] >= _RARE * times[end]):
+            found.add(float(number))
+    return tuple(sorted(found))
+
+
+def _joined(levels: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[int, int]:
+    """The places of the ends of what no gap parts from the middle half of all."""
+    quarters = np.searchsorted(np.cumsum(times), times.sum() * np.array([0.25, 0.5, 0.75]))
+    first, middle, last = (int(place) for place in quarters)
+    apart = np.diff(levels)
+    up = apart[last:] > np.maximum(levels[last:-1] - levels[first], _NEAR_LEVELS)
+    if levels[first] > 0:  # of counts a few are large: a gap is as wide as the step before it
+        up &= levels[last + 1 :] * levels[middle] > levels[last:-1] ** 2
+    last += int(up.argmax()) if up.any() else len(up)
+    down = apart[:first] > np.maximum(levels[last] - levels[1 : first + 1], _NEAR_LEVELS)
+    return int(np.flatnonzero(down)[-1]) + 1 if down.any() else 0, last
 
 
 def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
