@@ -258,6 +258,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
 def test_study_figures_and_sentences(kind: str) -> None:
     result = example("factorization", kind).study
     figure, numbers = study_view.STUDY.curves(result)
+    assert study_view.STUDY.curves(result)[0] is figure  # drawn once
     assert len(numbers)
     assert {note["text"] for note in style.whole(figure)["layout"]["annotations"]} >= {
         labels.wrapped(p.series) for p in result.points()

@@ -17,6 +17,7 @@ from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
+from pages.parts.ui.figure_cache import of_results
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.labels import spaced_ticks
 from pages.parts.ui.looks import BEST, Identity
@@ -116,8 +117,8 @@ class Study:
     method: Callable[[StudyResult], None]
 
     def curves(self, result: StudyResult) -> Drawn:
-        """The study's figure and its numbers."""
-        return study_curves(result, self.looks(result.lines()))
+        """The study's figure and its numbers, drawn once of a finished one."""
+        return _curves(result, self)
 
     def panel(self, question: str, built: Built, row: DeltaGenerator) -> None:
         """Run the many runs of one question, and show their figure."""
@@ -169,3 +170,8 @@ class Study:
         file = f"dpmc-{self.name}-{result.spec.kind}.json"
         download("Study (JSON)", file, result.summary)
         code(result.spec.python(), "python")
+
+
+@of_results
+def _curves(result: StudyResult, study: Study) -> Drawn:
+    return study_curves(result, study.looks(result.lines()))

@@ -29,19 +29,20 @@ def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
 
 
 def of_results(make: Callable[..., Made]) -> Callable[..., Made]:
-    """For functions whose first argument is a result by a name (``result`` is its attribute), or a
-    sequence of such; the others are plain values. Unfinished results are drawn every time.
+    """For functions whose first argument is a result, alone or by a name (``result`` is its
+    attribute), or a sequence of such; the others are plain values. Unfinished results are drawn
+    every time.
     """
 
     @wraps(make)
     def drawn(items: Any, *given: Any, **named: Any) -> Made:
         several = items if isinstance(items, Sequence) else (items,)
-        results = [item.result for item in several]
+        results: list[Any] = [getattr(item, "result", item) for item in several]
         if not results or not all(result.finished for result in results):
             return make(items, *given, **named)
         names = tuple(
-            (getattr(item, "label", ""), getattr(item, "name", ""), id(item.result))
-            for item in several
+            (getattr(item, "label", ""), getattr(item, "name", ""), id(result))
+            for item, result in zip(several, results, strict=True)
         )
         key = (make.__qualname__, names, given, tuple(sorted(named.items())))
         mine = _of_results.setdefault(results[0], {})
