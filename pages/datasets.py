@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpmc_core.datasets import catalogue, entry, user_datasets
 from dpmc_core.errors import DPMCError
-from pages.parts.datasets import download_view, overview, ratings_view, sample_view
+from pages.parts.datasets import known_sets, ratings_view, sample_view
 from pages.parts.datasets import user_data_form as own_view
 from pages.parts.datasets.controls import LINK_TITLES, Asked, form, own_name
 from pages.parts.frame.page import control, head, tab, verdict
@@ -23,7 +23,7 @@ def look(asked: Asked) -> None:
     chosen = entry(asked.name)
     if not chosen.present():
         verdict(f"{chosen.title} is not on this machine yet.")
-        download_view.fetching(chosen)
+        known_sets.fetch_form(chosen)
     elif chosen.holds != "ratings":
         try:
             sample_view.samples_of_entry(chosen)
@@ -32,7 +32,7 @@ def look(asked: Asked) -> None:
     else:
         ratings_view.ratings_of_entry(chosen, asked.zeros)
     if not user_datasets.is_own(asked.name):
-        tab("Terms and citation", "terms", lambda: overview.terms(chosen))
+        tab("Terms and citation", "terms", lambda: known_sets.terms_of(chosen))
 
 
 if asked.view == "own":
@@ -43,4 +43,4 @@ if asked.view == "own":
 if asked.name:
     look(asked)
 if asked.view == "known":
-    tab("All datasets", "all", lambda: overview.table(catalogue().values()))
+    tab("All datasets", "all", lambda: known_sets.table_of_sets(catalogue().values()))

@@ -2,11 +2,10 @@
 
 from dpmc_core.errors import DPMCError
 from pages.parts.frame.page import control, head, observations, tab, verdict
-from pages.parts.plan import sections
-from pages.parts.plan.model_view import MODEL_TITLES, model
-from pages.parts.plan.model_view import form as model_form
-from pages.parts.plan.project_view import PROJECT_TITLES, project
-from pages.parts.plan.sections import KINDS, LINK_TITLES, form, goal, kind
+from pages.parts.plan import statistic_view
+from pages.parts.plan.model_view import MODEL_TITLES, model_form, model_panel
+from pages.parts.plan.project_view import PROJECT_TITLES, project_panel
+from pages.parts.plan.statistic_view import KINDS, LINK_TITLES
 from pages.parts.ui import controls, on_screen
 
 controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES, **PROJECT_TITLES})
@@ -14,38 +13,36 @@ head("plan")
 row = control()
 
 
-def numbers() -> None:
+def statistic() -> None:
     """What is exact: a number, sum or histogram."""
-    with row:
-        target = goal()
     try:
         with row:
-            spec = form(target)
-            sections.follow(spec)
+            spec = statistic_view.statistic_form(statistic_view.goal_box())
+            statistic_view.follow_margin(spec)
         controls.link_problems()
-        made = sections.answer(spec)
+        made = statistic_view.search_mechanisms(spec)
     except DPMCError as error:
         verdict("This cannot be planned.")
         controls.show_error(error)
         return
     verdict(made.sentence)
-    sections.noise_figure(made)
+    statistic_view.show_figure(made)
     on_screen.add_lines("The same plan", made.spec.python())
-    observations(sections.notes(made))
-    tab("All mechanisms", "mechanisms", lambda: sections.mechanisms(made))
-    tab("Attacker", "tradeoff-function", lambda: sections.attackers(made))
-    tab("Method", "method", lambda: sections.method(made))
-    tab("Export", "export", lambda: sections.export(made))
+    observations(statistic_view.findings(made))
+    tab("All mechanisms", "mechanisms", lambda: statistic_view.show_mechanisms(made))
+    tab("Attacker", "tradeoff-function", lambda: statistic_view.show_attackers(made))
+    tab("Method", "method", lambda: statistic_view.show_method(made))
+    tab("Export", "export", lambda: statistic_view.offer_export(made))
 
 
 with row:
-    planned = kind()
+    planned = statistic_view.kind_of_plan()
 if planned == "model":
     with row:
         asked = model_form()
     controls.link_problems()
-    model(asked, row)
+    model_panel(asked, row)
 elif planned == "project":
-    project(row)
+    project_panel(row)
 else:
-    numbers()
+    statistic()

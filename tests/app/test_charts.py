@@ -17,7 +17,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
-from pages.parts.datasets import charts as dataset_charts
+from pages.parts.datasets.ratings_view import popularity, sparsity
 from pages.parts.mechanisms import charts, texts
 from pages.parts.mechanisms.controls import Asked
 from pages.parts.runs.view import distances as run_distances
@@ -176,11 +176,11 @@ def test_other_run_charts(results: list[Named]) -> None:
     width = numbers["error"].diff().iloc[1]
     np.testing.assert_allclose(numbers.iloc[:, 1:].sum() * width, 1, atol=1e-6)
     ratings = results[0].result.split.train
-    _, numbers = dataset_charts.popularity(ratings)
+    _, numbers = popularity(ratings)
     assert numbers["ratings"].max() == max(
         np.bincount(ratings.items).max(), np.bincount(ratings.users).max()
     )
-    share = dataset_charts.sparsity(ratings)[0].data[0].z
+    share = sparsity(ratings)[0].data[0].z
     assert np.mean(share) == pytest.approx(100 * ratings.density, rel=1e-3)
 
 

@@ -44,7 +44,7 @@ _LOOKS = {  # colour, symbol
 }
 
 
-def probes(found: Search) -> Drawn:
+def figure_of_runs(found: Search) -> Drawn:
     """What runs measured (or by how far they missed the best baseline) at each place, with 95 %
     t-intervals, the target, and the interval of the answer.
     """
@@ -94,7 +94,7 @@ def probes(found: Search) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def alt(found: Search) -> str:
+def runs_in_words(found: Search) -> str:
     """The figure in words."""
     said = "; ".join(
         f"{three(p.place)}: {VERDICTS[p.decided]}"
@@ -126,14 +126,14 @@ _USUAL_DATA = {"ratings": "skewed", "images": "cartoon"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedModel:
     """The search that is asked for; None where there is a ``problem``."""
 
     plan: ModelPlan | None
     problem: str = ""
 
 
-def form() -> Asked:
+def model_form() -> AskedModel:
     """Draw what is searched for, in the page's bar, and the settings in the sidebar."""
     method = controls.choice("Method", "n_method", METHODS, "moments")
     card = ALGORITHMS[method]
@@ -200,13 +200,13 @@ def _limits(vary: str) -> dict[str, float]:
     }
 
 
-def _built(fields: dict[str, Any], goal: dict[str, Any]) -> Asked:
+def _built(fields: dict[str, Any], goal: dict[str, Any]) -> AskedModel:
     try:
-        return Asked(ModelPlan(base=RunSpec.fitting(fields), **goal))
+        return AskedModel(ModelPlan(base=RunSpec.fitting(fields), **goal))
     except ParameterError as error:
-        return Asked(None, controls.said(str(error)))
+        return AskedModel(None, controls.said(str(error)))
     except DPMCError as error:
-        return Asked(None, str(error))
+        return AskedModel(None, str(error))
 
 
 _LOOK = Look(
@@ -217,7 +217,7 @@ _LOOK = Look(
 )
 
 
-def model(asked: Asked, row: DeltaGenerator) -> None:
+def model_panel(asked: AskedModel, row: DeltaGenerator) -> None:
     """Draw the button, the search going on, and the answer that stands."""
     plan = asked.plan
     with controls.place():
@@ -232,8 +232,8 @@ def model(asked: Asked, row: DeltaGenerator) -> None:
             repetitions=QUICK_RUNS,
             step="run",
             so_far=_so_far,
-            show=lambda job: answer(job.results[0]),
-            example=lambda: _before(plan),
+            show=lambda job: show_answer(job.results[0]),
+            example=lambda: _show_kept_or_example(plan),
             row=row,
             at_once=jobs.RUNS_AT_ONCE,
             hint="" if plan is None else _hint(plan),
@@ -269,20 +269,20 @@ def _so_far(job: jobs.Job) -> bool:
     found: Search | None = job.results[0]
     if found is None or not found.probes:
         return False
-    figure, _ = probes(found)
-    draw(figure, "live-plan", alt(found))
+    figure, _ = figure_of_runs(found)
+    draw(figure, "live-plan", runs_in_words(found))
     return True
 
 
-def _before(plan: ModelPlan | None) -> None:
+def _show_kept_or_example(plan: ModelPlan | None) -> None:
     """What runs that are kept say already; else the stored example nearest to what is asked."""
-    found = None if plan is None else _kept(plan)
+    found = None if plan is None else _kept_search(plan)
     if found is not None:
         st.caption(
             f":material/history: **From {found.spent} runs that are kept here**"
             + ("." if found.finished else ": *Search* makes those that are missing.")
         )
-        answer(found)
+        show_answer(found)
         return
     stored = next(
         (one for one in examples() if plan is not None and one.plan.asks_the_same(plan)), None
@@ -292,7 +292,7 @@ def _before(plan: ModelPlan | None) -> None:
     )
     draw_example(
         f"{_runs_of(some)}, synthetic",
-        lambda: answer(some),
+        lambda: show_answer(some),
         same=stored is not None,
         name="Stored example",
         label=_LOOK.label,
@@ -300,7 +300,7 @@ def _before(plan: ModelPlan | None) -> None:
     )
 
 
-def _kept(plan: ModelPlan) -> Search | None:
+def _kept_search(plan: ModelPlan) -> Search | None:
     try:
         runs = user_data.shown_runs(plan.base.dataset)
         try:
@@ -314,10 +314,10 @@ def _kept(plan: ModelPlan) -> Search | None:
     return None
 
 
-def answer(found: Search) -> None:
+def show_answer(found: Search) -> None:
     """Draw an answer: the verdict, the runs behind it, and what it leaves out."""
     verdict(found.sentence)
-    show(probes(found), "plan-model", alt(found))
+    show(figure_of_runs(found), "plan-model", runs_in_words(found))
     plan = found.plan
     epsilon = found.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
     unit = plan.base.card.unit

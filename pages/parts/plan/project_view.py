@@ -54,7 +54,7 @@ _FEW, _FEW_RELEASES = 6, 500  # which the page itself searches
 _MOST_CHARACTERS = 4000  # of a table that an address may hold
 
 
-def project(row: DeltaGenerator) -> None:
+def project_panel(row: DeltaGenerator) -> None:
     """Draw a project: ε above the figure, and the table of its releases below it."""
     with row:
         fields = {"epsilon": declared.box("project.epsilon", "n_project_epsilon", 2.0)}

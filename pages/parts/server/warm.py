@@ -28,7 +28,7 @@ from pages.parts.server import jobs
 _AHEAD = (
     "pages.parts.budget.counts",
     "pages.parts.home.sections",
-    "pages.parts.plan.sections",
+    "pages.parts.plan.statistic_view",
     "pages.parts.completion.panels",
     "pages.parts.factorization.panels",
 )

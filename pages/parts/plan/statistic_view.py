@@ -1,4 +1,4 @@
-"""The sections of the *Plan* page, one function each."""
+"""A statistic on the *Plan* page: what is asked, its figure and its tabs."""
 
 import time
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those o
 
 
 @drawn_once.of_values
-def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
+def epsilon_curves(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     """ε of all releases against their margin (or against the people, where these are asked), a
     line for each mechanism, its shape kept; the answer is marked.
     """
@@ -59,7 +59,7 @@ def spending(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
-def table(made: Plan) -> pd.DataFrame:
+def mechanism_table(made: Plan) -> pd.DataFrame:
     """All mechanisms, the best first."""
     rows = []
     for one in made.candidates:
@@ -94,22 +94,22 @@ def _picked(key: str, titles: dict[str, str], usual: str) -> str:
     return str(st.session_state.get(key) or name)
 
 
-def asked() -> str:
+def asked_quantity() -> str:
     """What is asked of the query, which the bar says."""
     of = _picked("n_asked", ASKED, "epsilon")
     return "epsilon" if of == "people" and _picked("n_query", QUERIES, "mean") != "mean" else of
 
 
-def kind() -> str:
+def kind_of_plan() -> str:
     """Draw what is planned."""
     return controls.segments(
         "What is planned", "n_kind", KINDS, "numbers", label_visibility="collapsed"
     )
 
 
-def goal() -> dict[str, float]:
+def goal_box() -> dict[str, float]:
     """Draw the goal, above the figure: a margin, or, where it is asked, ε."""
-    if asked() == "margin":
+    if asked_quantity() == "margin":
         epsilon = declared.box(
             "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
         )
@@ -128,12 +128,12 @@ def _margins(query: str) -> tuple[float, ...]:
     return tuple(USUAL_MARGIN[query] * factor for factor in _FACTORS)
 
 
-def follow(spec: PlanSpec) -> None:
+def follow_margin(spec: PlanSpec) -> None:
     """Have the figure follow the margin."""
 
     def frame(margin: float) -> drag.Frame:
         made = _plan(replace(spec, margin=margin))
-        return drag.Frame(made.sentence, {"plan": spending(made.spec, made.candidates)[0]})
+        return drag.Frame(made.sentence, {"plan": epsilon_curves(made.spec, made.candidates)[0]})
 
     if spec.margin is not None:
         key = f"n_margin_{spec.query}"
@@ -141,7 +141,7 @@ def follow(spec: PlanSpec) -> None:
         drag.follow(key, values, frame, replace(spec, margin=1.0), playing="Play")
 
 
-def form(target: dict[str, float]) -> PlanSpec:
+def statistic_form(target: dict[str, float]) -> PlanSpec:
     """Draw what is released and asked, and the settings. Raises ``ParameterError`` for what
     contradicts itself.
     """
@@ -177,7 +177,7 @@ def form(target: dict[str, float]) -> PlanSpec:
         raise ParameterError(name, error.value, allowed) from None
 
 
-def answer(spec: PlanSpec) -> Plan:
+def search_mechanisms(spec: PlanSpec) -> Plan:
     """Search the plan. Raises ``DPMCError``."""
     with st.spinner("Searching every mechanism…"):
         return _plan(spec)
@@ -188,32 +188,32 @@ def make_ahead() -> None:
     for margin in _margins("mean"):
         usual = {name: USUAL[name] for name in ("people", "releases")}
         made = _plan(PlanSpec(margin=margin, **usual))
-        spending(made.spec, made.candidates)
+        epsilon_curves(made.spec, made.candidates)
         time.sleep(_PAUSE)
 
 
-def noise_figure(made: Plan) -> None:
+def show_figure(made: Plan) -> None:
     """Draw ε against the margin, or the people, with the plan marked."""
     against = "people" if made.spec.asked == "people" else "margin"
     show(
-        spending(made.spec, made.candidates),
+        epsilon_curves(made.spec, made.candidates),
         "plan",
         f"Total ε against the {against}. {made.sentence}",
     )
 
 
-def notes(made: Plan) -> list[str]:
+def findings(made: Plan) -> list[str]:
     """What to notice: odds, what would halve ε, and what a margin leaves out."""
     said = [odds_sentence(made.best.epsilon, made.spec.delta)]
     if not presenting():
-        said += [half(made)]
+        said += [ways_to_halve(made)]
     said += [
         "The margin is of the noise alone: that other people might have taken part comes on top."
     ]
     return [sentence for sentence in said if sentence]
 
 
-def half(made: Plan) -> str:
+def ways_to_halve(made: Plan) -> str:
     """Say what would halve ε, each alone."""
     ways = halvings(halved(made), made.spec.query)
     if not ways:
@@ -221,10 +221,12 @@ def half(made: Plan) -> str:
     return f"To halve ε, accept one of: {', or '.join(ways)}."
 
 
-def mechanisms(made: Plan) -> None:
+def show_mechanisms(made: Plan) -> None:
     """Show every mechanism that meets the plan, and why others do not."""
     st.dataframe(
-        table(made), hide_index=True, alt="Every mechanism that meets the plan, the best first."
+        mechanism_table(made),
+        hide_index=True,
+        alt="Every mechanism that meets the plan, the best first.",
     )
     st.caption(
         "Huber noise has the α that needs least here. Mechanisms within 0.1 % of the best are as "
@@ -234,7 +236,7 @@ def mechanisms(made: Plan) -> None:
         st.caption(f"{name.capitalize()}: {why}.")
 
 
-def attackers(made: Plan) -> None:
+def show_attackers(made: Plan) -> None:
     """Draw what an attacker finds who sees all releases with each mechanism."""
     shown = [one for one in made.candidates if one.mechanism.name != "staircase"]
     with st.spinner("Composing the privacy losses…"):
@@ -247,7 +249,7 @@ def attackers(made: Plan) -> None:
     )
 
 
-def method(made: Plan) -> None:
+def show_method(made: Plan) -> None:
     """Say what one person moves, who neighbours are, and how ε was composed."""
     spec = made.spec
     (release,) = made.best.ledger.releases
@@ -278,7 +280,7 @@ def method(made: Plan) -> None:
     )
 
 
-def export(made: Plan) -> None:
+def offer_export(made: Plan) -> None:
     """Offer the plan and its ledger as files, and the lines that make it again."""
     download("Plan (JSON)", "dpmc-plan.json", made.as_dict())
     download(
