@@ -38,6 +38,7 @@ class Built:
 Lines = dict[str, list[Point]]
 QUIET = ", no noise"
 _PANEL, _GAP = 360, 60  # pixels
+_CHARACTERS = 26  # that a phone has room for below a panel
 
 
 def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
@@ -53,10 +54,11 @@ def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
     rows = []
     ticks = sorted({p.x for p in result.points()}) or [1.0]
     texts = {t: f"{t:,.0f}" if t >= 1000 else f"{t:.4g}" for t in ticks}
+    longest = max(map(len, texts.values()))
     fig.update_xaxes(
         type="log" if study.log_x else "linear",
         tickvals=ticks,
-        ticktext=spaced_ticks(texts, log=study.log_x),
+        ticktext=spaced_ticks(texts, log=study.log_x, most=min(6, _CHARACTERS // longest)),
     )
     for place, measure in enumerate(measures, start=1):
         lines, levels = list[Line](), dict[str, float]()

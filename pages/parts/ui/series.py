@@ -56,12 +56,13 @@ def panels(titles: Sequence[str], x_title: str, y_title: str, *, own_y: bool = F
     fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
     fig.update_layout(
         height=430 if down == 1 else 300 * down + 60,
-        margin={"t": 40, "r": 20, "b": 100},
+        margin={"t": 40, "r": 20, "b": 70},
         showlegend=True,
         legend={"yref": "container", "y": 0},
         hovermode="closest",
     )
-    # one title for all panels: on a phone they would run into each other
+    # one title for all panels: on a phone they would run into each other; the empty ones make room
+    fig.update_xaxes(title={"text": ""})
     at = {"x": 0.5, "y": 0, "yshift": -48, "xref": "paper", "yref": "paper"}
     fig.add_annotation(text=x_title, font={"size": 14}, **at)
     return fig
