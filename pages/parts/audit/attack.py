@@ -36,7 +36,7 @@ def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
             so_far=result_view.so_far,
             show=lambda job: result_view.result_of(job.results[0], "Attacked"),
             example=lambda: result_view.example(spec, fields),
-            going_on=lambda job: _going_on(job, spec),
+            while_running=lambda job: _going_on(job, spec),
             ended=_ended,
             row=row,
             look=_LOOK,

@@ -67,7 +67,7 @@ class Live:
                 show=lambda _: self._kept(points, kept, least=1),
                 # half at least: a part of somebody's sweep is no example
                 example=lambda: self._kept(points, kept, least=_half(spec)),
-                kept=True,
+                in_store=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
                 left=1.0 if spec is None else 1 - (kept - of_file) / how_many(spec),
