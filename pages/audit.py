@@ -5,25 +5,25 @@ import streamlit as st
 from pages.parts.audit import attacked, own_outputs
 from pages.parts.audit.attack import attack
 from pages.parts.audit.attacked import two_datasets
-from pages.parts.audit.controls import LINK_TITLES, form, link_to
+from pages.parts.audit.controls import LINK_TITLES, build, form, link_to
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
 controls.on_page("audit.py", LINK_TITLES)
 head("audit")
 row = control()
-asked = form(row)
+fields = form(row)
 problems = st.container()  # filled last, when every control has been drawn
-built = asked.build()
+built = build(fields)
 with controls.place():
     if built.problem:
         controls.show_error(built.problem)
-attack(built, asked.fields, row)
+attack(built, fields, row)
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
     link_to("game.py", "Play against it yourself", ":material/casino:")
-if asked.fields["target"] == "number":
-    tab("What is attacked", "attacked", lambda: two_datasets(asked.fields))
+if fields["target"] == "number":
+    tab("What is attacked", "attacked", lambda: two_datasets(fields))
 tab("Why it proves a bound", "introduction", attacked.introduction)
 tab("Your own mechanism", "own", own_outputs.audit_yours)
 

@@ -6,15 +6,15 @@ import streamlit as st
 
 from pages.parts.audit import game
 from pages.parts.audit.attacked import two_datasets
-from pages.parts.audit.controls import LINK_TITLES, form
+from pages.parts.audit.controls import LINK_TITLES, build, form
 from pages.parts.frame.page import control, head, pair, tab, verdict
 from pages.parts.ui import controls
 
 controls.on_page("game.py", LINK_TITLES)
 head("game")
-asked = form(control(), game=True)
+fields = form(control(), game=True)
 controls.link_problems()
-built = asked.build()
+built = build(fields)
 if built.spec is None:
     controls.show_error(built.problem)
     st.stop()
@@ -27,4 +27,4 @@ with left:
 with right:
     game.chart(rounds)
 tab("Your score", "score", partial(game.score, rounds))
-tab("What is published", "published", partial(two_datasets, asked.fields))
+tab("What is published", "published", partial(two_datasets, fields))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.parts.frame.page import control, head, tab
 from pages.parts.tradeoffs.controls import TRADEOFF_TITLES, form, view_choice
-from pages.parts.tradeoffs.live import SLIDES, Live, present
+from pages.parts.tradeoffs.view import SLIDES, Live, present
 from pages.parts.ui import controls, on_screen
 
 controls.on_page("tradeoffs.py", {**TRADEOFF_TITLES, "t_slide": SLIDES})

@@ -121,7 +121,7 @@ def test_only_its_own_tab_goes_on_with_a_visit_and_once(monkeypatch: pytest.Monk
     boxes = {"former": left, "another": Box()}
     monkeypatch.setattr(jobs, "_boxes", boxes)
     monkeypatch.setattr(jobs, "session", lambda: "new")
-    monkeypatch.setattr(jobs, "_here", lambda name: name in here)
+    monkeypatch.setattr(jobs, "_has_tab", lambda name: name in here)
     assert not jobs.take_over("secret")  # a copied tab, while the first is open
     here.clear()
     assert not jobs.take_over("")

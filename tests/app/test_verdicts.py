@@ -13,7 +13,7 @@ from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
 from pages.parts.mechanisms import texts
 from pages.parts.mechanisms.controls import Asked
-from pages.parts.tradeoffs import pairs, sentences
+from pages.parts.tradeoffs import findings
 from pages.parts.tradeoffs.charts import Lines
 
 
@@ -58,7 +58,7 @@ def lines() -> Lines:
 
 
 def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
-    said = sentences.verdict(lines)
+    said = findings.verdict(lines)
     found = re.search(r"raises .* error by (\d+) ± ([\d.]+) %", said)
     assert found, said
     x = float(re.search(r"ε = ([\d.]+)", said)[1])  # type: ignore[index]
@@ -75,14 +75,14 @@ def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
     assert float(found[2]) == pytest.approx(100 * half / mean, rel=0.5)
 
 
-def apart(mean: float, half: float, *, less: bool = True) -> pairs.Apart:
-    return pairs.Apart("dpals", "huber", "laplace", 1.0, Comparison(mean, half, 5, 3, less))
+def apart(mean: float, half: float, *, less: bool = True) -> findings.Apart:
+    return findings.Apart("dpals", "huber", "laplace", 1.0, Comparison(mean, half, 5, 3, less))
 
 
 def test_the_winner_of_a_comparison_depends_on_what_is_good() -> None:
     assert apart(-1.0, 0.1).better == "huber"
     assert apart(-1.0, 0.1, less=False).better == "laplace"  # recall: more is better
-    first, second, third, *_ = pairs.pair_sentences(
+    first, second, third, *_ = findings.pair_sentences(
         [apart(-1.0, 0.1), apart(1.0, 0.1), apart(-2, 0.5)], ""
     )
     assert first == (
@@ -92,18 +92,18 @@ def test_the_winner_of_a_comparison_depends_on_what_is_good() -> None:
         "Laplace is better in 1 of its 3; none of all 3 comparisons show no significant difference."
     )
     assert third.startswith("Below 0 the first of the two is better")
-    tie = pairs.pair_sentences([apart(-1.0, 0.1), apart(1.0, 0.1)], "", "total ε")[0]
+    tie = findings.pair_sentences([apart(-1.0, 0.1), apart(1.0, 0.1)], "", "total ε")[0]
     assert tie == (
         "At equal total ε, Huber and Laplace noise are each significantly better in 1 of 2 "
         "comparisons."
     )
-    assert "no mechanism is significantly better" in pairs.pair_sentences([apart(0.1, 0.2)], "")[0]
-    assert "Above 0" in pairs.pair_sentences([apart(0.1, 0.2, less=False)], "")[1]
+    assert "no mechanism is significantly" in findings.pair_sentences([apart(0.1, 0.2)], "")[0]
+    assert "Above 0" in findings.pair_sentences([apart(0.1, 0.2, less=False)], "")[1]
 
 
 def test_every_comparison_is_drawn_and_open_where_nothing_is_detected(lines: Lines) -> None:
-    found = pairs.differences(lines)
-    figure, numbers = pairs.pairs_figure(lines, found, "error")
+    found = findings.differences(lines)
+    figure, numbers = findings.pairs_figure(lines, found, "error")
     drawn = [(y, s) for t in figure.data for y, s in zip(t.y, t.marker.symbol, strict=True)]
     assert len(drawn) == len(found) == len(numbers)
     assert sorted(y for y, _ in drawn) == sorted(a.difference.mean for a in found)

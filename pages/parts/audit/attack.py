@@ -1,16 +1,25 @@
-"""The panel of the *Audit* page: a button, the attack going on, and the results that stand."""
+"""The attack of the *Audit* page: a button, the attack while it runs, and what it found, with the
+verdict, the scores, how it was counted, and the bound so far.
+"""
 
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpmc_core.experiments.tasks.audit import AuditResult, audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from pages.parts.audit import result_view
-from pages.parts.audit.attacked import in_words
+from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy.distinguish.attack import Bound, proves_at_most
+from dpmc_core.wording import power, three
+from pages.parts.audit import charts
+from pages.parts.audit.attacked import in_words, two_datasets
 from pages.parts.audit.controls import Built
+from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs
-from pages.parts.ui import controls
+from pages.parts.ui import controls, on_screen
+from pages.parts.ui.figures import draw, show
+from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, panel
 
 _LOOK = Look(
@@ -33,10 +42,10 @@ def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
             wanted=() if spec is None else (spec,),
             problem=built.problem,
             step="output",
-            so_far=result_view.so_far,
-            show=lambda job: result_view.result_of(job.results[0], "Attacked"),
-            example=lambda: result_view.example(spec, fields),
-            going_on=lambda job: _going_on(job, spec),
+            so_far=so_far,
+            show=lambda job: result_of(job.results[0], "Attacked"),
+            example=lambda: example(spec, fields),
+            while_running=lambda job: _going_on(job, spec),
             ended=_ended,
             row=row,
             look=_LOOK,
@@ -63,3 +72,214 @@ def _ended(job: jobs.Job) -> None:
             f"Cancelled after {done:,} of {total:,} outputs of each dataset.",
             icon=":material/stop_circle:",
         )
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _preview(spec: AuditSpec) -> AuditResult:
+    """Audit few outputs at once."""
+    return audit(spec)
+
+
+def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
+    """Show a quick audit of a number; algorithms take longer and wait for the button."""
+    if spec is None:
+        return
+    if spec.target != "number":
+        verdict(
+            "Not attacked yet: *Attack* runs it on both datasets and compares what is published."
+        )
+        two_datasets(fields)
+        return
+    few = 1000 if spec.case == "on-grid" else 20_000
+    st.caption(
+        f":material/info: **Example** with {few:,} outputs. **Attack** takes as many as the "
+        "settings say."
+    )
+    on_screen.now().note = "Example: "
+    result_of(_preview(spec.replace(runs=few)), "Example")
+
+
+def so_far(job: jobs.Job) -> bool:
+    """Draw the bound after each batch seen; says whether there was any."""
+    running: AuditSpec = job.specs[0]
+    trail = job.trail
+    result: AuditResult | None = job.results[0]
+    if result is None:
+        return False
+    if not trail or trail[-1][0] < result.runs:
+        trail.append((result.runs, result.attack.bound.epsilon))
+    ceiling = proves_at_most(max(running.runs, 8), running.confidence, result.attack.bound.delta)
+    figure, _ = charts.bound_so_far(trail, result.claims, ceiling, max(running.runs, result.runs))
+    draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
+    return True
+
+
+def result_of(result: AuditResult, title: str) -> None:
+    """Draw the verdict, the scores, and how it was counted."""
+    first, *others = result.verdict.split(". ", 1)
+    proved, *seen = first.rstrip(".").split(", for ", 1)
+    attacks = _proved(result, proved)
+    verdict(controls.plain(f"{_claimed(result)}; {attacks[0].lower()}{attacks[1:]}."))
+    _judged(result)
+    show(
+        charts.scores(result.attack, charts.axis_of(result), charts.worlds(result.spec)),
+        "scores",
+        f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
+    )
+    known = [f"That holds for {one}." for one in seen]
+    observations([*map(controls.plain, [*others, *known]), *_observed(result)])
+    on_screen.add_lines("The same attack", result.spec.python())
+    if result.attack.test is not None:
+        tab("Claimed and measured", "curve", lambda: _curve(result))
+    tab("Method and claim", "method", lambda: _method(result, title))
+    if result.spec.target != "number":
+        tab("What was attacked", "was-attacked", lambda: two_datasets(_fields(result.spec)))
+    tab("Export", "export", lambda: _export(result))
+
+
+def _claimed(result: AuditResult) -> str:
+    """Say what is claimed, in a few words."""
+    claims, statement = list(result.claims.values()), result.statement
+    at = f" at δ = {power(statement.delta)}" if statement.delta else ""
+    if not statement.nominal:
+        return f"The claim is ε = {three(claims[0])}{at}"
+    total = f" per release, {three(claims[-1])} in total" if len(claims) > 1 else ""
+    return f"Nominal for one {statement.unit}: ε = {three(claims[0])}{total}"
+
+
+def _proved(result: AuditResult, first: str) -> str:
+    """Say what the attack proves, as short as a verdict has to be."""
+    test, bound = result.attack.test, result.attack.bound
+    if test is not None and test.exceeded and bound.epsilon <= result.claims["claimed"]:
+        return (
+            "The attack finds more than the claim allows, with "
+            f"{100 * bound.confidence:g} % confidence"
+        )
+    return first.split(", more than", 1)[0]
+
+
+def _judged(result: AuditResult) -> None:
+    """Say which of the claims the attack proves wrong, if it does."""
+    lost = [name for name, larger in result.beaten.items() if larger]
+    if not lost:
+        return
+    if result.about_another_unit:
+        st.info(
+            "The claim is about one rating; this attack is about a whole user, of whom the claim "
+            "says nothing.",
+            icon=":material/group:",
+        )
+    elif len(lost) < len(result.claims):
+        st.error(
+            "As a claim about all that the attacker sees, the nominal ε of one release is "
+            "**wrong**; the total is not contradicted.",
+            icon=":material/gavel:",
+        )
+    else:
+        both = len(result.claims) > 1
+        st.error(
+            f"{'Both nominal ε are' if both else 'The claim is'} **wrong**.",
+            icon=":material/gavel:",
+        )
+
+
+def _fields(spec: AuditSpec) -> dict[str, Any]:
+    names = ("target", "case", "dataset", "neighbours", "view")
+    return {name: getattr(spec, name) for name in names}
+
+
+def _method(result: AuditResult, title: str) -> None:
+    bound = result.attack.bound
+    st.caption(
+        f"{title}: {in_words(result.spec)}; {result.runs:,} outputs of each dataset, seed "
+        f"{result.spec.seed}."
+        + (f" The record: {controls.plain(result.record)}." if result.spec.dataset else "")
+    )
+    _claims(result)
+    early = (
+        ""
+        if result.finished
+        else f"Stopped early, after {result.looked_at:,} outputs: the looks were planned, and "
+        "share that probability, so stopping costs no confidence. "
+    )
+    st.caption(
+        f"{result.seconds:.1f} s. Exact binomial (Clopper–Pearson) bounds on outputs that no "
+        f"rule was chosen on; with probability at most {1 - bound.confidence:.2g} the bound is "
+        f"too high. {early}"
+        "A tighter attack may exist; an audit never proves that a mechanism is private."
+    )
+
+
+def _observed(result: AuditResult) -> list[str]:
+    bound = result.attack.bound
+    ceiling = proves_at_most(bound.runs_likely, bound.confidence, bound.delta)
+    first, second = charts.worlds(result.spec)
+    likely, other = (first, second) if bound.likely_in else (second, first)
+    about_it = charts.axis_of(result) == "published number"
+    seen = "published number" if about_it else "score"
+    return [
+        _event(bound, likely, other, seen),
+        f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "
+        f"fresh outputs correctly ({100 * bound.accuracy_low:.1f} to "
+        f"{100 * bound.accuracy_high:.1f} with {100 * bound.confidence:g} % confidence; 50 "
+        "is chance).",
+        f"So many outputs could prove at most ε = {three(ceiling)}, if the attack never "
+        "erred: a low bound is no proof of privacy.",
+    ]
+
+
+def _event(bound: Bound, likely: str, other: str, seen: str) -> str:
+    if bound.other is None:
+        return (
+            f"The attacker looks for a {seen} {'above' if bound.above else 'at or below'} "
+            f"{three(bound.threshold)}, a rule chosen on other outputs. It "
+            f"occurred in {bound.hits_likely:,} of {bound.runs_likely:,} fresh outputs with "
+            f"“{likely}” and in {bound.hits_unlikely:,} of {bound.runs_unlikely:,} with "
+            f"“{other}”."
+        )
+    return (
+        f"The attacker says “{likely}” where the {seen} is above {three(bound.threshold)} and "
+        f"“{other}” where it is at most {three(bound.other)}, a rule chosen on other outputs. Of "
+        f"{bound.runs_likely:,} fresh pairs of outputs, one of each dataset, it was right in "
+        f"{bound.hits_likely:,} and wrong in {bound.hits_unlikely:,}; in the others it said "
+        "nothing, or both."
+    )
+
+
+def _curve(result: AuditResult) -> None:
+    """Draw the claim's own limit and what was measured, unless the claim is nominal."""
+    test = result.attack.test
+    if test is None:
+        return
+    said = charts.measured(test, result.attack.bound.confidence)
+    if result.epsilon_if_gaussian:
+        said += (
+            f" If the noise is Gaussian, as claimed, that proves ε ≥ "
+            f"{three(result.epsilon_if_gaussian)}."
+        )
+    st.markdown(said)
+    show(
+        charts.claimed_and_measured(result.attack, result.claimed_curve),
+        "claimed-curve",
+        said.replace("**", ""),
+    )
+
+
+def _claims(result: AuditResult) -> None:
+    for name, epsilon in result.claims.items():
+        claim, asked = result.statement, result.spec.epsilon
+        # a paper's formula for its noise may ask for more than that ε needs
+        wasted = name.endswith("one release") and claim.nominal and epsilon < 0.99 * asked
+        other = f" The paper adds the noise of ε = {three(asked)} by its own formula." * wasted
+        st.caption(
+            f"**{name[0].upper()}{name[1:]} ε = "
+            f"{three(epsilon)}**{f' at δ = {power(claim.delta)}' if claim.delta else ''}, for one "
+            f"{claim.unit} ({claim.neighbours}): "
+            f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}{other}"
+        )
+
+
+def _export(result: AuditResult) -> None:
+    download("Audit (JSON)", "dpmc-audit.json", result.summary)
+    code(result.spec.command(), "bash")
+    code(result.spec.python(), "python")

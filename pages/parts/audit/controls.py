@@ -18,7 +18,6 @@ from dpmc_core.experiments.tasks.audit_spec import (
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.experiments.tasks.audit_targets import claimed_release
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
-from pages.parts.audit.own_outputs import DELTAS
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, links
 from pages.parts.ui.looks import IDENTITY
@@ -57,6 +56,7 @@ VIEW_TITLES = {
     "factors": "factors of others and items",
 }
 USER_VIEWS = {name: title for name, title in VIEW_TITLES.items() if name != "matrix"}
+DELTAS = {"0": "0 (pure ε)", **{d: d for d in ("1e-9", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3")}}
 LINK_TITLES: links.LinkTitles = {
     "x_target": TARGETS,
     "x_noise": NOISES,
@@ -79,25 +79,20 @@ class Built:
     problem: str
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The fields of the audit that the controls ask for."""
-
-    fields: dict[str, Any]
-
-    def build(self) -> Built:
-        """Build the audit, or a sentence about what is wrong."""
-        try:
-            spec = AuditSpec(**self.fields)
-            if spec.target == "number":  # not every noise has every ε
-                claimed_release(spec).mechanism.best_guess(1.0)
-            return Built(spec, "")
-        except DPMCError as error:
-            return Built(None, str(error))
+def build(fields: dict[str, Any]) -> Built:
+    """Build the audit of these ``fields``, or a sentence about what is wrong."""
+    try:
+        spec = AuditSpec(**fields)
+        if spec.target == "number":  # not every noise has every ε
+            claimed_release(spec).mechanism.best_guess(1.0)
+        return Built(spec, "")
+    except DPMCError as error:
+        return Built(None, str(error))
 
 
-def form(row: DeltaGenerator, *, game: bool = False) -> Asked:
-    """Draw the widgets: in ``row`` what is attacked and its noise, the others in the sidebar.
+def form(row: DeltaGenerator, *, game: bool = False) -> dict[str, Any]:
+    """Draw the widgets and return the audit's fields: in ``row`` what is attacked and its noise,
+    the others in the sidebar.
 
     A ``game`` is about one output at a time, of synthetic data, and its bar is short.
     """
@@ -114,7 +109,7 @@ def form(row: DeltaGenerator, *, game: bool = False) -> Asked:
         if not game:
             fields["confidence"] = declared.box("confidence", "x_confidence")
             fields["seed"] = declared.box("seed", "x_seed")
-    return Asked(fields)
+    return fields
 
 
 def link_to(page: str, label: str, icon: str) -> None:

@@ -21,7 +21,7 @@ from dpmc_core.experiments.tasks.audit_targets import (
 )
 from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import power, three
-from pages.parts.audit import charts as audit_charts
+from pages.parts.audit import charts
 from pages.parts.audit.controls import link_to
 from pages.parts.ui import on_screen
 from pages.parts.ui.figures import draw, show
@@ -104,7 +104,7 @@ def verdict(rounds: Rounds) -> str:
     allowed = _allowed(rounds)
     if not rounds.hits:
         return f"Guess, round by round: on average {allowed} right guesses."
-    share, low, _ = audit_charts.rates(rounds.hits)
+    share, low, _ = charts.rates(rounds.hits)
     played = f"You were right in {rounds.score} rounds ({100 * share[-1]:.0f} %)"
     if low[-1] > rounds.bound:
         return f"{played}, and {allowed} on average: {_reason(rounds.spec)}."
@@ -138,7 +138,7 @@ def play(rounds: Rounds) -> None:
         _picture(rounds)
     answers = (
         (("It is a 5", "5"), ("It is a 1", "1"))
-        if audit_charts.about_one_rating(spec)
+        if charts.about_one_rating(spec)
         else (("She is in", "I"), ("She is out", "O"))
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -170,7 +170,7 @@ def play(rounds: Rounds) -> None:
 def chart(rounds: Rounds) -> None:
     """Draw the share of right guesses against what the claim allows."""
     show(
-        audit_charts.score(rounds.hits, rounds.bound, rounds.best),
+        charts.score(rounds.hits, rounds.bound, rounds.best),
         "game-score",
         f"Right guesses: {rounds.score}; on average {_allowed(rounds)}.",
     )
@@ -185,7 +185,7 @@ def chart(rounds: Rounds) -> None:
 def score(rounds: Rounds) -> None:
     """Say how sure the score is and what it is held against, in a line to copy too."""
     if rounds.hits:
-        _, low, high = audit_charts.rates(rounds.hits)
+        _, low, high = charts.rates(rounds.hits)
         st.markdown(
             f"You were right in **{rounds.score}** rounds. With 95 % confidence your rate is "
             f"{100 * low[-1]:.0f} to {100 * high[-1]:.0f} %. Luck can exceed the bound for a "
@@ -226,7 +226,7 @@ def _question(spec: AuditSpec) -> str:
 
 
 def _answer(spec: AuditSpec, inside: bool) -> str:
-    if audit_charts.about_one_rating(spec):
+    if charts.about_one_rating(spec):
         return f"she gave it a {5 if inside else 1}"
     return f"she was {'in' if inside else 'not in'}"
 
@@ -244,20 +244,20 @@ def _picture(rounds: Rounds) -> None:
             return
         with_alice, without = true_counts()
         noise = claimed_release(spec).mechanism
-        figure = audit_charts.number_line(value, (float(with_alice), float(without)), noise.std)
+        figure = charts.number_line(value, (float(with_alice), float(without)), noise.std)
         draw(figure, "game-number", f"The published number is {value:.3f}.", toolbar=False)
         return
     if spec.target in FACTOR_TARGETS:
         draw(
-            audit_charts.published_parts(output, spec.rank),
+            charts.published_parts(output, spec.rank),
             "game-parts",
             "The parts learned in this round.",
             toolbar=False,
         )
         return
-    figure, numbers = audit_charts.published_matrix(spec, output)
+    figure, numbers = charts.published_matrix(spec, output)
     alt = "What was published in this round."
-    if spec.view == "matrix" and audit_charts.about_one_rating(spec):
+    if spec.view == "matrix" and charts.about_one_rating(spec):
         cell = f"{numbers.iloc[ALICE, FILM]:.2f}"
         figure.update_xaxes(title_text=f"film (framed: {cell})")
         alt += f" Framed: her completed rating, {cell} (noise moves some outside 1–5)."

@@ -6,14 +6,14 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit, audit_text
-from pages.parts.audit import charts, curves
+from pages.parts.audit import charts
+from pages.parts.audit.controls import DELTAS
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import show
 from pages.parts.ui.on_screen import code, download
 
-DELTAS = {"0": "0 (pure ε)", **{d: d for d in ("1e-9", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3")}}
 _DONE = "y_audited"
 
 
@@ -63,9 +63,9 @@ def _show(result: OutputsAudit) -> None:
         "your-scores",
         f"Scores of your outputs. {result.verdict}",
     )
-    said = curves.measured(test, attack.bound.confidence)
+    said = charts.measured(test, attack.bound.confidence)
     st.markdown(said)
-    show(curves.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
+    show(charts.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
     bound = attack.bound
     st.caption(
         f"The attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "

@@ -87,7 +87,7 @@ def _left(name: str, content: bytes, delta: float) -> str:
 
 def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
-    asked = counts.asked
+    asked = counts.question
     for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
         ledger = Ledger((replace(asked.release(noise), count=asked.count),))
         download(f"Ledger, {title} (JSON)", f"dpmc-ledger-{title.lower()}.json", ledger.as_dict())

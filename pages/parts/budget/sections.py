@@ -34,7 +34,7 @@ class Counts:
     and what all releases spend (``statements``).
     """
 
-    asked: Question
+    question: Question
     mechanisms: list[Mechanism]
     curves: list[tuple[float, ...]]
     statements: list[Statement]
@@ -45,37 +45,37 @@ class Counts:
         return [IDENTITY[noise.name].title for noise in self.mechanisms]
 
 
-def count(asked: Question) -> Counts:
+def count(question: Question) -> Counts:
     """Count what is asked. Raises ``DPMCError``."""
-    mechanisms = asked.mechanisms()
-    curves = [asked.curve(noise) for noise in mechanisms]
-    statements = [asked.statement(noise) for noise in mechanisms]
-    return Counts(asked, mechanisms, curves, statements)
+    mechanisms = question.mechanisms()
+    curves = [question.curve(noise) for noise in mechanisms]
+    statements = [question.statement(noise) for noise in mechanisms]
+    return Counts(question, mechanisms, curves, statements)
 
 
-def follow(asked: Question) -> None:
+def follow(question: Question) -> None:
     """Have the figure follow the number of releases."""
 
     def frame(releases: float) -> drag.Frame:
-        counts = count(replace(asked, count=int(releases)))
+        counts = count(replace(question, count=int(releases)))
         return drag.Frame(verdict(counts), {"composition": _composition(counts)[0]})
 
-    if asked.run == "own":
+    if question.run == "own":
         values = controls.with_linked("u_count", MANY, "releases_shown")
-        drag.follow("u_count", values, frame, replace(asked, count=1), playing="Play")
+        drag.follow("u_count", values, frame, replace(question, count=1), playing="Play")
 
 
 def verdict(counts: Counts) -> str:
     """Say what all releases cost together, the cheapest mechanism first."""
-    asked = counts.asked
+    question = counts.question
     costs = sorted(
         (statement.epsilon, title)
         for title, statement in zip(counts.titles, counts.statements, strict=True)
     )
-    said = ", ".join(f"{three(epsilon)} with {title}" for epsilon, title in costs)
-    many = f"{asked.count:,} releases cost" if asked.count > 1 else "One release costs"
+    totals = ", ".join(f"{three(epsilon)} with {title}" for epsilon, title in costs)
+    many = f"{question.count:,} releases cost" if question.count > 1 else "One release costs"
     nominal = "nominal " * any(statement.nominal for statement in counts.statements)
-    return f"{many} a {nominal}total ε of {said} noise, at δ = {power(asked.delta)}."
+    return f"{many} a {nominal}total ε of {totals} noise, at δ = {power(question.delta)}."
 
 
 def unreviewed(counts: Counts) -> str:
@@ -95,7 +95,7 @@ def unreviewed(counts: Counts) -> str:
 
 def composition(counts: Counts) -> None:
     """Draw how ε grows with the number of releases."""
-    said = ", ".join(
+    totals = ", ".join(
         f"{title} {three(s.epsilon)}"
         for title, s in zip(counts.titles, counts.statements, strict=True)
     )
@@ -103,33 +103,35 @@ def composition(counts: Counts) -> None:
         _composition(counts),
         "composition",
         "ε of all releases grows with their number. "
-        f"After {counts.asked.count:,} releases: {said}.",
+        f"After {counts.question.count:,} releases: {totals}.",
     )
 
 
 def _composition(counts: Counts) -> Drawn:
-    asked = counts.asked
+    question = counts.question
     return charts.composition(
         counts.mechanisms,
         counts.curves,
         charts.COUNTS,
-        [noise.epsilon(asked.sensitivity) for noise in counts.mechanisms],
-        asked.count,
-        asked.delta,
+        [noise.epsilon(question.sensitivity) for noise in counts.mechanisms],
+        question.count,
+        question.delta,
     )
 
 
 def lines(counts: Counts) -> None:
     """Remember the Python of the total."""
-    asked = counts.asked
-    ledgers = ",\n    ".join(repr(asked.ledger(noise).releases[0]) for noise in counts.mechanisms)
+    question = counts.question
+    ledgers = ",\n    ".join(
+        repr(question.ledger(noise).releases[0]) for noise in counts.mechanisms
+    )
     on_screen.add_lines(
         "The total privacy cost of each mechanism",
         f"{python_lines.imports_of(counts.mechanisms)}"
         "from dpmc_core.privacy import Ledger, Release, state\n\n"
         f"releases = [\n    {ledgers},\n]\n"
         "for release in releases:\n"
-        f"    statement = state(Ledger((release,)), {asked.delta!r})\n"
+        f"    statement = state(Ledger((release,)), {question.delta!r})\n"
         "    print(release.mechanism.name, statement.epsilon, statement.label)\n",
     )
 
@@ -141,12 +143,13 @@ def method(counts: Counts) -> None:
         "costs compose: the total is less than the sum of all ε. Every accounting method that "
         "holds is applied to the same releases."
     )
-    asked, mechanisms = counts.asked, counts.mechanisms
+    question, mechanisms = counts.question, counts.mechanisms
     st.caption(
-        f"Thick: the tightest method, at δ = {power(asked.delta)}. Thin: the sum of ε, which never "
-        f"fails (δ = 0); Gaussian noise has none. Sensitivity Δ = {three(asked.sensitivity)}, "
-        + (f"spread over {asked.spread} numbers, " if asked.spread > 1 else "")
-        + f"at equal {MODES[asked.by]}: "
+        f"Thick: the tightest method, at δ = {power(question.delta)}. Thin: the sum of ε, which "
+        f"never fails (δ = 0); Gaussian noise has none. Sensitivity Δ = "
+        f"{three(question.sensitivity)}, "
+        + (f"spread over {question.spread} numbers, " if question.spread > 1 else "")
+        + f"at equal {MODES[question.by]}: "
         + "; ".join(f"{describe(noise)} (sd {three(noise.std)})" for noise in mechanisms)
         + "."
     )
@@ -164,38 +167,41 @@ def statements(counts: Counts) -> None:
 def attackers(counts: Counts) -> None:
     """Draw what an attacker finds who sees all releases with each noise."""
     with st.spinner("Composing the privacy losses…"):
-        figure, numbers, said = densities.attackers(
-            [counts.asked.ledger(noise) for noise in counts.mechanisms]
+        figure, numbers, sentence = densities.attackers(
+            [counts.question.ledger(noise) for noise in counts.mechanisms]
         )
-    st.markdown(said)
-    show(figure, "attackers", said, numbers)
+    st.markdown(sentence)
+    show(figure, "attackers", sentence, numbers)
     st.caption(
-        f"After all {counts.asked.count:,} releases: no rule that tells “in” from “out” lies above "
-        "its noise's line (the trade-off function, f-DP). Gaussian noise exactly; the others by "
-        "their privacy loss distribution, a bound."
+        f"After all {counts.question.count:,} releases: no rule that tells “in” from “out” lies "
+        "above its noise's line (the trade-off function, f-DP). Gaussian noise exactly; the others "
+        "by their privacy loss distribution, a bound."
     )
 
 
-def statement_card(title: str, said: Statement) -> None:
+def statement_card(title: str, statement: Statement) -> None:
     """Draw one statement: what it protects, how counted, in odds."""
     with st.container(border=True):
         st.markdown(f"**{title}**")
-        at = f"at δ = {power(said.delta)}" if said.delta else "that never fails (δ = 0)"
+        at = f"at δ = {power(statement.delta)}" if statement.delta else "that never fails (δ = 0)"
         st.metric(
-            f"{'nominal' if said.nominal else 'guaranteed'} ε of {said.draws:,} releases {at}",
-            three(said.epsilon),
+            f"{'nominal' if statement.nominal else 'guaranteed'} ε of {statement.draws:,} releases "
+            f"{at}",
+            three(statement.epsilon),
         )
-        st.caption(f"One release: ε = {three(said.epsilon_per_draw)}.")
-        odds = odds_sentence(said.epsilon, said.delta, subject(said.unit))
+        st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
+        odds = odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
         st.caption(f"{odds} The best attack on this noise is drawn below.")
-        st.caption(f"Unit: one {said.unit}; neighbours: {said.neighbours}. {said.how}.")
+        st.caption(
+            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}."
+        )
 
 
 def methods(counts: Counts) -> None:
     """Show ε by every counting method, and how each counts."""
-    found, first = counts.statements, counts.statements[0]
+    of_each, first = counts.statements, counts.statements[0]
     st.dataframe(
-        charts.methods_table(counts.titles, [s.accounts for s in found]),
+        charts.methods_table(counts.titles, [s.accounts for s in of_each]),
         hide_index=True,
         alt="ε of the whole run by each accounting method and noise; the tightest is marked.",
     )
@@ -203,15 +209,15 @@ def methods(counts: Counts) -> None:
         "◀ the tightest; – does not apply. "
         + " ".join(f"**{a.title}:** {a.how}" for a in first.accounts)
     )
-    if any(not answer.published for s in found for answer in s.accounts):
+    if any(not answer.published for s in of_each for answer in s.accounts):
         published = ", ".join(
-            f"{t} {three(s.epsilon_published)}" for t, s in zip(counts.titles, found, strict=True)
+            f"{t} {three(s.epsilon_published)}" for t, s in zip(counts.titles, of_each, strict=True)
         )
         st.caption(
             "\\* rests on a proof in this project (docs/huber-composition.md) that has not been "
             "peer-reviewed. By published results alone: " + published + "."
         )
-    for caveat in first.caveats[:1] if counts.asked.run == "own" else first.caveats[1:3]:
+    for caveat in first.caveats[:1] if counts.question.run == "own" else first.caveats[1:3]:
         st.caption(f":material/warning: {caveat}")
 
 
@@ -219,19 +225,19 @@ def price_and_need(counts: Counts, shapes: list[Release]) -> None:
     """Draw the price of Huber's shape, and which noise is least for the budget."""
     left, right = st.columns(2)
     with left:
-        _price(counts.asked, counts.mechanisms[0])
+        _price(counts.question, counts.mechanisms[0])
     with right:
-        _needed(counts.asked, counts.mechanisms, shapes)
+        _needed(counts.question, counts.mechanisms, shapes)
 
 
-def _price(asked: Question, huber: Mechanism) -> None:
+def _price(question: Question, huber: Mechanism) -> None:
     st.subheader("The price of Huber's shape", anchor=False)
     at_alpha = huber.fisher_information * huber.variance
     show(
-        charts.price_curve(asked.alpha, asked.sensitivity / huber.std),
+        charts.price_curve(question.alpha, question.sensitivity / huber.std),
         "price",
-        f"At equal variance Huber noise with α = {asked.alpha:g} costs {three(at_alpha)} times "
-        f"Gaussian noise per small shift, and {three(price(huber, asked.sensitivity))} times at "
+        f"At equal variance Huber noise with α = {question.alpha:g} costs {three(at_alpha)} times "
+        f"Gaussian noise per small shift, and {three(price(huber, question.sensitivity))} times at "
         "the chosen Δ.",
     )
     st.caption(
@@ -241,21 +247,21 @@ def _price(asked: Question, huber: Mechanism) -> None:
     )
 
 
-def _needed(asked: Question, mechanisms: list[Mechanism], shapes: list[Release]) -> None:
-    st.subheader(f"Which noise is least for ε = {three(asked.target)}?", anchor=False)
+def _needed(question: Question, mechanisms: list[Mechanism], shapes: list[Release]) -> None:
+    st.subheader(f"Which noise is least for ε = {three(question.target)}?", anchor=False)
     try:
         with st.spinner("Searching the least noise for each number of releases…"):
-            variances = [asked.needed(shape) for shape in shapes]
+            variances = [question.needed(shape) for shape in shapes]
         winners = stories.least_by_count(variances, mechanisms)
         show(
-            charts.needed(variances, mechanisms, asked.target),
+            charts.needed(variances, mechanisms, question.target),
             "needed",
             f"Variance that each noise needs for the budget. {winners}",
         )
         st.caption(
-            f"{winners} Shape kept (Huber's α = {asked.alpha:g}), sensitivity as chosen, δ = "
-            f"{power(asked.delta)}. "
-            + (_LOOSE if asked.spread > 1 else "Tightest count for each, right to 0.2 %.")
+            f"{winners} Shape kept (Huber's α = {question.alpha:g}), sensitivity as chosen, δ = "
+            f"{power(question.delta)}. "
+            + (_LOOSE if question.spread > 1 else "Tightest count for each, right to 0.2 %.")
         )
     except DPMCError as error:
         st.warning(controls.plain(str(error)))
@@ -263,11 +269,12 @@ def _needed(asked: Question, mechanisms: list[Mechanism], shapes: list[Release])
 
 def least_noise(counts: Counts, shapes: list[Release]) -> None:
     """Show the least noise of each family that keeps to the budget."""
-    asked = counts.asked
+    question = counts.question
     st.subheader(
-        f"How much noise buys ε = {three(asked.target)} for {asked.count:,} releases?", anchor=False
+        f"How much noise buys ε = {three(question.target)} for {question.count:,} releases?",
+        anchor=False,
     )
-    rows = _least_of_each(asked, counts.titles, shapes)
+    rows = _least_of_each(question, counts.titles, shapes)
     if not rows:
         return
     st.dataframe(
@@ -275,26 +282,26 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
         hide_index=True,
         column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
         alt=(
-            f"Least noise of each family for ε = {asked.target:g} at δ = {power(asked.delta)} over "
-            f"{asked.count:,} releases."
+            f"Least noise of each family for ε = {question.target:g} at δ = "
+            f"{power(question.delta)} over {question.count:,} releases."
         ),
     )
     st.caption(
-        f"The least noise with which {asked.count:,} releases at Δ = {three(asked.sensitivity)} "
-        f"together have ε ≤ {three(asked.target)} at δ = {power(asked.delta)}, Huber's α = "
-        f"{asked.alpha:g} kept. "
-        + (_LOOSE if asked.spread > 1 else "Right to 0.01 %, on the safe side.")
+        f"The least noise with which {question.count:,} releases at Δ = "
+        f"{three(question.sensitivity)} together have ε ≤ {three(question.target)} at δ = "
+        f"{power(question.delta)}, Huber's α = {question.alpha:g} kept. "
+        + (_LOOSE if question.spread > 1 else "Right to 0.01 %, on the safe side.")
     )
 
 
 def _least_of_each(
-    asked: Question, titles: list[str], shapes: list[Release]
+    question: Question, titles: list[str], shapes: list[Release]
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with st.spinner("Searching the least noise…"):
         for title, shape in zip(titles, shapes, strict=True):
             try:
-                noise = asked.least(shape)
+                noise = question.least(shape)
             except DPMCError as error:
                 st.warning(controls.plain(str(error)))
                 continue
@@ -307,10 +314,10 @@ def _least_of_each(
 
 def findings(counts: Counts) -> None:
     """Tell where the papers count otherwise, with live numbers."""
-    asked = counts.asked
+    question = counts.question
     by_name = {
         noise.name: statement
         for noise, statement in zip(counts.mechanisms, counts.statements, strict=True)
     }
-    variance = asked.amount if asked.by == "variance" else 2.0
-    stories.tell(by_name, variance, asked.alpha, asked.sensitivity, asked.delta)
+    variance = question.amount if question.by == "variance" else 2.0
+    stories.tell(by_name, variance, question.alpha, question.sensitivity, question.delta)

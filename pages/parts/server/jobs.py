@@ -68,9 +68,9 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
     """
     amounts = [spec.amount for spec in specs]
     most = settings.of("DPMC_RESULTS_OF_ONE_MB")
-    known = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
-    if known > most:
-        raise DPMCError(too_large(known, most))
+    megabytes = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
+    if megabytes > most:
+        raise DPMCError(too_large(megabytes, most))
     job = Job(
         kind=kind,
         specs=specs,
@@ -82,18 +82,18 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
 
     counts = [0] * len(specs)
 
-    def made(k: int, result: Any) -> int:
-        counts[k] = min(_done(result), amounts[k])
+    def progress(k: int, result: Any) -> int:
+        counts[k] = min(_amount(result), amounts[k])
         return sum(counts)
 
     runs = isinstance(specs[0], RunSpec)
-    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], made, runs=runs))
+    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], progress, runs=runs))
 
 
 _STEPS: dict[type, Steps] = {RunSpec: watched, AuditSpec: audit_steps, Trial: trial_steps}
 
 
-def _done(result: Any) -> int:
+def _amount(result: Any) -> int:
     """How much of it a result so far stands for."""
     if hasattr(result, "final"):
         return int(result.final.iteration)
@@ -108,7 +108,7 @@ def start_sweep(spec: SweepSpec, store: Runs) -> Job:
     return _start_many(
         Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size)),
         lambda workers: sweep(spec, store, workers=workers),
-        lambda made: (made.done, made.total),  # equal cells are run once
+        lambda state: (state.done, state.total),  # equal cells are run once
     )
 
 
@@ -129,7 +129,7 @@ def start_plan(plan: ModelPlan, store: Runs) -> Job:
     return _start_many(
         Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs)),
         lambda workers: search(plan, store, workers=workers),
-        lambda found: (found.spent, plan.total_runs),
+        lambda result: (result.spent, plan.total_runs),
     )
 
 
@@ -140,13 +140,13 @@ def _start_many(
 
     def results() -> Iterator[tuple[int, Any, bool] | None]:
         workers = queue.many(RUNS_AT_ONCE, job.sets)
-        for found in results_by(workers):
-            job.progress = count(found)
+        for result in results_by(workers):
+            job.progress = count(result)
             job.where = getattr(workers, "note", "")
             # a search that has looked nowhere yet is no result
-            yield (0, found, False) if getattr(found, "probes", True) else None
+            yield (0, result, False) if getattr(result, "probes", True) else None
 
-    return _submit(job, lambda _: _follow(job, results(), lambda _, found: count(found)[0]))
+    return _submit(job, lambda _: _follow(job, results(), lambda _, result: count(result)[0]))
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -222,16 +222,16 @@ def _drawn(
         results = worker.draw(steps, job.specs, job.sets, most=most, together=runs)
 
         def counted() -> Iterator[tuple[int, Any, bool] | None]:
-            for found in results:
+            for item in results:
                 if job.stopped:  # for what is not shown nothing is let go
                     return
                 job.where = getattr(worker, "note", "")
-                if found is not None and found[1] is not None:
+                if item is not None and item[1] is not None:
                     box.make_room(job, worker.held / 1e6)
-                yield found
+                yield item
 
         try:
-            _follow(job, counted(), done, kept=box.runs if runs else None)
+            _follow(job, counted(), done, keys=box.runs if runs else None)
         finally:
             results.close()
 
@@ -243,22 +243,22 @@ def _follow(
     results: Iterable[tuple[int, Any, bool] | None],
     done: Callable[[int, Any], int],
     *,
-    kept: set[str] | None = None,
+    keys: set[str] | None = None,
 ) -> None:
-    for found in results:
+    for item in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
-        if found is None:
+        if item is None:
             if job.where == WAITING:  # for a worker: that is no computing
                 job.started = time.monotonic()
             continue
-        k, result, last = found
+        k, result, last = item
         if result is not None:
             job.results[k] = result
             job.progress = (done(k, result), job.progress[1])
-        if kept is not None and last:  # at once: the next one may fail, or be cancelled
+        if keys is not None and last:  # at once: the next one may fail, or be cancelled
             estimate.learn(job.specs[k], job.results[k].seconds)
-            _keep(job, k, kept)
+            _keep(job, k, keys)
 
 
 def _keep(job: Job, k: int, mine: set[str]) -> None:
@@ -272,7 +272,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
     job.session = session()
     own = frozenset[str]().union(*(spec.own_data for spec in job.specs))
     job.sets = tuple(one for name, one in user_datasets.current().items() if name in own)
-    asked = time.monotonic()
+    submitted = time.monotonic()
 
     def body(worker: AnyWorker) -> None:
         try:
@@ -307,7 +307,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 job.session,
                 kind=job.kind,
                 state=job.state,
-                waited=round(job.started - asked, 3),
+                waited=round(job.started - submitted, 3),
                 seconds=round(job.seconds, 3),
                 done=job.progress[0],
                 of=job.progress[1],
@@ -355,13 +355,14 @@ def take_over(token: str) -> Mapping[str, Any]:
     """
     for name, box in list(_boxes.items()):
         same = token and secrets.compare_digest(box.token.encode(), token.encode())
-        if same and not _here(name) and _boxes.pop(name, None) is box:  # nobody else had it first
+        # nobody else had it first
+        if same and not _has_tab(name) and _boxes.pop(name, None) is box:
             _boxes[session()] = box
             return box.belongings
     return {}
 
 
-def _here(name: str) -> bool:
+def _has_tab(name: str) -> bool:
     """Whether the session called ``name`` has a tab."""
     return runtime.exists() and runtime.get_instance().is_active_session(name)
 

@@ -132,11 +132,11 @@ class Form:
         )
 
 
-def view_choice(vary: str, **options: Any) -> str:
+def view_choice(vary: str) -> str:
     """Draw the choice of a figure."""
     # points with different numbers of people are no trade-off to choose from
     views = {name: title for name, title in VIEWS.items() if vary == "noise" or name != "frontier"}
-    return controls.segments("Figure", "t_view", views, "curves", **options)
+    return controls.segments("Figure", "t_view", views, "curves")
 
 
 def form(row: DeltaGenerator) -> Form:

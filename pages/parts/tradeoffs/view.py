@@ -1,11 +1,15 @@
-"""What the *Tradeoffs* page shows of a sweep: points of the store, views, what to take away."""
+"""What the *Tradeoffs* page runs, a sweep that is kept run by run, and what it shows of it: views
+of the points that are in the store, and what stands before them.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.store.store import StoreError
@@ -13,18 +17,134 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.wording import power, three
-from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.server import jobs
-from pages.parts.server import user_data as own_data
-from pages.parts.tradeoffs import best as tradeoff_best
-from pages.parts.tradeoffs import charts as tradeoff_charts
-from pages.parts.tradeoffs import pairs, sentences
-from pages.parts.tradeoffs.controls import BY
+from pages.parts.frame import presenter, python_lines
+from pages.parts.frame.page import control, head, observations, tab, verdict
+from pages.parts.server import jobs, run_store, user_data
+from pages.parts.tradeoffs import charts, findings
+from pages.parts.tradeoffs.controls import BY, Built, Form
+from pages.parts.ui import controls
 from pages.parts.ui.bullet_list import points as bullets
 from pages.parts.ui.figures import Drawn, draw, show
-from pages.parts.ui.links import plain
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.run_panel import Panel, draw_example, note_quick_look, panel
+
+SLIDES = {
+    "user": "Privacy and accuracy",
+    "people": "How many people?",
+    "rating-total_epsilon": "Equal total ε",
+    "rating-variance": "Equal variance",
+}
+
+
+def present() -> None:
+    """Draw the chosen slide."""
+    head("tradeoffs")
+    with control():
+        slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
+        presenter.steps("t_slide", list(SLIDES))
+    of = example("tradeoffs", slide)
+    views("curves", of.points, axis_of(of.spec), example=slide)
+    st.caption(
+        f"{standing(of.points)} Stored results of {of.made['runs']} runs ({of.spec.seeds} "
+        f"repetitions of each point), made on {of.made['date']}."
+    )
+
+
+@dataclass(frozen=True)
+class Live:
+    """The sweep that was ``asked`` for, as ``built``, and the view it is ``shown`` in."""
+
+    asked: Form
+    built: Built
+    shown: str
+
+    def panel(self, row: DeltaGenerator) -> None:
+        """Draw the button, the work going on and the results that stand."""
+        spec = self.built.spec
+        points, kept, of_file = (
+            ([], 0, 0) if spec is None or self.built.problem else stored_points(spec)
+        )
+        quick, quick_left = self.built.quick, self._quick_left(points)
+        panel(
+            Panel(
+                kind="sweep",
+                wanted=() if spec is None else (spec,),
+                problem=self.built.problem,
+                start=_start,
+                quick=() if quick is None else (quick,),
+                step="run",
+                so_far=so_far,
+                show=lambda _: self._kept(points, kept, least=1),
+                # half at least: a part of somebody's sweep is no example
+                example=lambda: self._kept(points, kept, least=_half(spec)),
+                in_store=True,
+                row=row,
+                at_once=jobs.RUNS_AT_ONCE,
+                left=1.0 if spec is None else 1 - (kept - of_file) / how_many(spec),
+                quick_left=quick_left,
+                hint="" if spec is None else _length(spec),
+            )
+        )
+
+    def _quick_left(self, points: list[Point]) -> float:
+        quick = self.built.quick
+        return 1.0 if quick is None else left_of(quick, points)
+
+    def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
+        views(self.shown, points, axis_of(spec), example=example)
+        python_lines.of_sweep(spec, example)
+        tab("Method and protection", "method", lambda: counted(points, spec))
+        tab("Export", "export", lambda: export(spec, points))
+
+    def _kept(self, points: list[Point], kept: int, least: int) -> None:
+        """Show the ``kept`` runs of these settings, ``least`` at least; else the stored example.
+
+        A class sees the figure that the lesson is about.
+        """
+        spec = self.built.spec
+        noisy = any(p.unit for p in points)
+        if spec is None or not noisy or kept < least or "lesson" in st.query_params:
+            self._stored_example(kept)
+            return
+        quick = self.built.quick
+        most = max(len(p.values) for p in points)
+        if quick is not None and most <= quick.seeds and not self._quick_left(points):
+            note_quick_look(quick.seeds)
+        progress_of(spec, kept)
+        self._views(spec, points)
+
+    def _stored_example(self, kept: int) -> None:
+        """Show the example that comes with the app, and how many runs are ``kept``."""
+        spec, asked = self.built.spec, self.asked
+        name = example_for(asked.protect, asked.vary, asked.by)
+        of = example("tradeoffs", name)
+        about = f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions"
+        done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
+        draw_example(
+            about,
+            lambda: self._views(of.spec, of.points, example=name),
+            same=spec == of.spec,
+            name="Stored example",
+            also=done,
+        )
+
+
+def _start(spec: SweepSpec) -> jobs.Job:
+    return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
+
+
+def _length(spec: SweepSpec) -> str:
+    return (
+        f"Up to {spec.size:,} runs, {jobs.RUNS_AT_ONCE} at once; each is kept as it finishes"
+        + (" (your own data: for this visit)" if spec.own_data else "")
+        + ", so that a stopped sweep continues."
+    )
+
+
+def _half(spec: SweepSpec | None) -> int:
+    return 0 if spec is None else -(-how_many(spec) // 2)
+
 
 _NEAR = 0.1  # what counts as near to no noise
 
@@ -36,17 +156,18 @@ def example_for(protect: str, vary: str, by: str) -> str:
 
 def stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
     """The points of ``spec`` that the store holds or a file, how many runs they are of, and how
-    many of these are a file's.
-
-    Raises ``StoreError``.
+    many of these are a file's; nothing, and a sentence, where it cannot be read.
     """
-    with st.spinner(
-        "Looking for runs that are kept…"
-    ):  # noise for a total ε may have to be found first
-        known = own_data.shown_runs(str(dict(spec.base)["dataset"]))
-        runs = finished(spec, known)
-    own_data.say_from_file(known)
-    return points_of(runs), len(runs), len(known.used)
+    try:
+        # noise for a total ε may have to be found first
+        with st.spinner("Looking for runs that are kept…"):
+            store = user_data.shown_runs(str(dict(spec.base)["dataset"]))
+            runs = finished(spec, store)
+    except StoreError as error:
+        st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
+        return [], 0, 0
+    user_data.say_from_file(store)
+    return points_of(runs), len(runs), len(store.used)
 
 
 def left_of(spec: SweepSpec, points: Sequence[Point]) -> float:
@@ -76,36 +197,33 @@ def measures(points: Sequence[Point]) -> str:
 
 def so_far(job: jobs.Job) -> bool:
     """The curves of a running sweep."""
-    try:
-        points, *_ = stored_points(job.specs[0])
-    except StoreError:
-        return False
-    lines = tradeoff_charts.lines_of(points, axis_of(job.specs[0]))
+    points, *_ = stored_points(job.specs[0])
+    lines = charts.lines_of(points, axis_of(job.specs[0]))
     if not any(lines.noisy(a) for a in lines.algorithms):
         return False
-    figure, _ = tradeoff_charts.curves(lines, measures(points))
+    figure, _ = charts.curves(lines, measures(points))
     draw(figure, "live-tradeoff", "Held-out error of the runs made so far.")
     return True
 
 
-def _made(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn | None]:
+def _drawn(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn | None]:
     """The sentences, the verdict first, and the figure of one view."""
-    lines = tradeoff_charts.lines_of(points, axis)
+    lines = charts.lines_of(points, axis)
     if view == "pairs":
-        apart = pairs.differences(lines)
-        drawn = pairs.pairs_figure(lines, apart, measures(points)) if apart else None
-        return pairs.pair_sentences(apart, axis, sentences.equal_amount(lines)), drawn
+        apart = findings.differences(lines)
+        drawn = findings.pairs_figure(lines, apart, measures(points)) if apart else None
+        return findings.pair_sentences(apart, axis, findings.equal_amount(lines)), drawn
     if view == "frontier":
-        return tradeoff_best.frontier_sentences(points), tradeoff_best.frontier_figure(points)
+        return findings.frontier_sentences(points), findings.frontier_figure(points)
     return (
-        [sentences.verdict(lines), *sentences.against_baseline(lines)],
-        tradeoff_charts.curves(lines, measures(points)),
+        [findings.verdict(lines), *findings.against_baseline(lines)],
+        charts.curves(lines, measures(points)),
     )
 
 
 @lru_cache(maxsize=24)
 def _of_example(view: str, name: str, axis: str) -> tuple[list[str], Drawn | None]:
-    return _made(view, example("tradeoffs", name).points, axis)
+    return _drawn(view, example("tradeoffs", name).points, axis)
 
 
 def views(view: str, points: list[Point], axis: str, *, example: str = "") -> None:
@@ -113,12 +231,12 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
 
     Those of the stored ``example`` of that name are drawn once.
     """
-    lines = tradeoff_charts.lines_of(points, axis)
+    lines = charts.lines_of(points, axis)
     failures = sum(p.failures for p in points)
     if failures:
         said = next(p.error for p in points if p.failures)
         st.warning(
-            plain(
+            controls.plain(
                 f"{failures} of {failures + sum(len(p.values) for p in points)} runs could not "
                 f"be finished, and means are of the others. The first said: {said}"
             ),
@@ -127,7 +245,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
     if not any(lines.noisy(a) for a in lines.algorithms):
         st.caption("No run with noise is finished: there is nothing to draw yet.")
     (first, *others), drawn = (
-        _of_example(view, example, axis) if example else _made(view, points, axis)
+        _of_example(view, example, axis) if example else _drawn(view, points, axis)
     )
     verdict(first)
     if drawn is not None:
@@ -143,8 +261,8 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
         tab("People needed", "people", lambda: _needed(lines))
 
 
-def _needed(lines: tradeoff_charts.Lines) -> None:
-    table = tradeoff_best.needed_table(lines, _NEAR)
+def _needed(lines: charts.Lines) -> None:
+    table = findings.needed_table(lines, _NEAR)
     fewest = min(len(p.values) for line in lines.of.values() for _, p in line)
     st.dataframe(table, hide_index=True, alt="People needed by each method to reach two targets.")
     st.caption(
@@ -172,13 +290,13 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
     made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
     differ = "data, split, start and noise" if made else "split, start and noise"
     axis, by = axis_of(spec), compared_at(spec)
-    points_made = [
+    notes = [
         f"{standing(points)} δ = {power(delta)}.",
         f"Means over repetitions, each with {differ} of its own. Bands: 95 % t-intervals"
         f"{'' if made else ' (they do not cover other data)'}.",
         "Lines without noise and the dotted baseline protect nobody.",
         "Each point is compared with the baseline at 95 % on its own. "
-        + sentences.chosen_among(tradeoff_charts.lines_of(points, axis)),
+        + findings.chosen_among(charts.lines_of(points, axis)),
         "ε is of one run: published runs compose.",
         "Settings are the same along a line, and were chosen on other data. Errors are measured "
         "without noise, for the holder of the data. Predictions are clipped to the rating scale.",
@@ -187,8 +305,8 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
         "The total ε spent can be slightly below the ε requested.",
     ]
     if axis != "n_users":
-        points_made.insert(1, f"Mechanisms are compared at {BY[by]}.")
-    bullets(points_made)
+        notes.insert(1, f"Mechanisms are compared at {BY[by]}.")
+    bullets(notes)
     if ours := _by_our_proof(points):
         worst = max(ours, key=lambda p: (p.epsilon_published or math.inf) / (p.epsilon or 1.0))
         beside = (

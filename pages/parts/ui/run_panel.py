@@ -74,8 +74,8 @@ class Panel:
     are made at a time, ``left`` and ``quick_left`` the shares of them that are not made yet,
     ``hint`` what else to know
     before, ``seed`` the key of the box of its seed, where each press draws another one.
-    ``going_on`` is what stands above the progress. ``ended`` says why a job ended before its
-    time, where the usual words do not fit. ``kept`` says that ``example`` finds results of any
+    ``while_running`` is what stands above the progress. ``ended`` says why a job ended before its
+    time, where the usual words do not fit. ``in_store`` says that ``example`` finds results of any
     settings in the run store: those of a job with other settings are not shown.
     """
 
@@ -95,9 +95,9 @@ class Panel:
     quick_left: float = 1.0
     hint: str = ""
     seed: str = ""
-    going_on: Callable[[jobs.Job], None] | None = None
+    while_running: Callable[[jobs.Job], None] | None = None
     ended: Callable[[jobs.Job], None] | None = None
-    kept: bool = False
+    in_store: bool = False
     look: Look = Look()
 
     def asks(self, job: Job) -> bool:
@@ -108,13 +108,13 @@ class Panel:
 def panel(of: Panel) -> None:
     """Draw a panel."""
     job = jobs.current(of.kind)
-    asked = _buttons(of) or _linked(of)
-    if asked and not of.problem:
+    specs = _buttons(of) or _linked(of)
+    if specs and not of.problem:
         st.session_state[of.look.used] = True
         if not any(spec.may_be_secret for spec in of.wanted):
-            st.query_params[of.look.flag] = "1" if asked == of.wanted else "quick"
+            st.query_params[of.look.flag] = "1" if specs == of.wanted else "quick"
         try:
-            job = of.start(asked[0]) if of.start else jobs.start(of.kind, asked)
+            job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
             job.address = _address(of.look.flag)
         except DPMCError as error:
             st.error(controls.said(run_store.told(error)))
@@ -123,9 +123,9 @@ def panel(of: Panel) -> None:
             st.query_params.pop(of.look.flag, None)
         _example(of)
     elif job.active:
-        _active(of, job)
+        _show_running(of, job)
     else:
-        _over(of, job)
+        _show_ended(of, job)
 
 
 def _address(flag: str) -> str:
@@ -153,7 +153,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
             key=look.key,
             help=of.hint or None,
             shortcut="G" if on_screen.presenting() else None,
-            on_click=_renew,
+            on_click=_draw_seed,
             args=(of.seed,),
         )
         if about:
@@ -176,17 +176,17 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
 
 def _finished(of: Panel) -> bool:
     """Say whether results of these settings stand, whole or of a quick look."""
-    found = _standing(of)
-    return found is not None and found.state == "done" and of.asks(found)
+    job = _standing(of)
+    return job is not None and job.state == "done" and of.asks(job)
 
 
 def run_next(seed: str) -> None:
     """Have the page's panel run in the next script, as if its button had been pressed."""
     st.session_state[_NEXT] = True
-    _renew(seed)
+    _draw_seed(seed)
 
 
-def _renew(seed: str) -> None:
+def _draw_seed(seed: str) -> None:
     """Draw another seed for the box called ``seed``, unless the visitor holds it."""
     if seed and seed in st.session_state and st.session_state.get(f"new_{seed}"):
         st.session_state[seed] = secrets.randbelow(_SEEDS)
@@ -278,11 +278,11 @@ def _linked(of: Panel) -> tuple[Any, ...]:
     return () if not linked else of.quick if flag == "quick" else of.wanted
 
 
-def _active(of: Panel, job: jobs.Job) -> None:
+def _show_running(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure is drawn as results arrive.")
     on_screen.now().running = True
-    if of.going_on is not None:
-        of.going_on(job)
+    if of.while_running is not None:
+        of.while_running(job)
     drawn = job.drawn
 
     def so_far() -> None:
@@ -304,17 +304,17 @@ def _active(of: Panel, job: jobs.Job) -> None:
 
 def _standing(of: Panel) -> Job | None:
     """Find the job whose results stand, if any do."""
-    found = jobs.standing(of.kind)
-    return None if found is None or (of.kept and not of.asks(found)) else found
+    job = jobs.standing(of.kind)
+    return None if job is None or (of.in_store and not of.asks(job)) else job
 
 
-def _over(of: Panel, job: jobs.Job) -> None:
+def _show_ended(of: Panel, job: jobs.Job) -> None:
     """Say how the job ended, and show the results that stand."""
     standing = _standing(of)
     if of.ended is not None:
         of.ended(job)
     else:
-        _ended(of, job, standing)
+        _say_how_it_ended(of, job, standing)
     if standing is None:
         _example(of)
         return
@@ -323,7 +323,7 @@ def _over(of: Panel, job: jobs.Job) -> None:
         # the address shows settings that have not been run: who gets it sees them and presses Run
         st.query_params.pop(of.look.flag, None)
         st.info(of.look.changed, icon=":material/update:")
-    if standing.state == "done" or not of.kept:  # else the page says how much of it is kept
+    if standing.state == "done" or not of.in_store:  # else the page says how much of it is kept
         st.caption(f":material/check: **Your run**{_about(standing)}.")
     if standing.specs == of.quick:
         note_quick_look(of.repetitions)
@@ -335,22 +335,22 @@ def _about(job: Job) -> str:
     """Say what a finished job ran on, as far as one run is like another."""
     spec = job.specs[0]
     dataset, seed = getattr(spec, "dataset", ""), getattr(spec, "seed", None)
-    said = []
+    parts = []
     if isinstance(dataset, str) and dataset and not user_datasets.is_own(dataset):
-        said.append(entry(dataset).title)
+        parts.append(entry(dataset).title)
     if seed is not None:
-        said.append(f"seed {seed}")
+        parts.append(f"seed {seed}")
     if job.seconds:  # its thread has ended: one that is cancelled may still wait for a worker
-        said.append(f"{job.seconds:.1f} s")
+        parts.append(f"{job.seconds:.1f} s")
     if settings.scheduler() and not job.where:
-        said.append("on the cluster")
-    return "".join(f", {one}" for one in said)
+        parts.append("on the cluster")
+    return "".join(f", {one}" for one in parts)
 
 
-def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
+def _say_how_it_ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     """Say that a job failed or was cancelled, or that its results could not be kept."""
     below = ""
-    if standing is not None and (job.progress[0] or not of.kept):
+    if standing is not None and (job.progress[0] or not of.in_store):
         below = "What it computed is below." if standing is job else "Earlier results are below."
     if job.state == "failed" and (of.asks(job) or not of.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
@@ -359,7 +359,7 @@ def _ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
         done, total = job.progress
         st.info(
             f"Cancelled after {done:,} of {total:,} {of.step}s. "
-            + ("What is finished is kept." if of.kept and done else below),
+            + ("What is finished is kept." if of.in_store and done else below),
             icon=":material/stop_circle:",
         )
     if job.where:
