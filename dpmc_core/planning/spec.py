@@ -157,7 +157,7 @@ class PlanSpec(Config):
         """What is released, in words.
 
         >>> PlanSpec(people=5000, epsilon=1.0, releases=10).what
-        'the mean of 5,000 people, 0 to 100 points each, released 10 times,'
+        'the mean of 5,000 people, released 10 times,'
         """
         if self.query == "mean":
             of = "" if self.people is None else f" of {counted(self.people, 'person', 'people')}"
@@ -165,11 +165,7 @@ class PlanSpec(Config):
         else:
             of = f" of {self.bins:,} bins" if self.query == "histogram" else ""
             what = f"a {self.query}{of}"
-        if "low" in _READ[self.query]:
-            what += f", {self.low:g} to {self.high:g} points each,"
-        if self.releases > 1:
-            what = f"{what.removesuffix(',')}, released {self.releases:,} times,"
-        return what
+        return f"{what}, released {self.releases:,} times," if self.releases > 1 else what
 
     @property
     def moved(self) -> float:

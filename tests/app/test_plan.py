@@ -57,6 +57,7 @@ def test_every_section_opens_and_says_how_to_do_it_again() -> None:
     assert not app.exception
     said = texts_of(app)
     assert "The number of people is public" in said
+    assert "A person's number is 0 to 100 points." in said
     spec = PlanSpec(margin=1.0, people=5000, releases=10)
     assert [code.value for code in app.code][:2] == [spec.command(), spec.python().strip()]
     assert (
@@ -90,7 +91,9 @@ def test_a_model_is_answered_from_what_is_stored_first() -> None:
         assert not app.exception
         assert verdict_of(app).replace("\N{NO-BREAK SPACE}", " ") == f"Example: {found.sentence}"
         assert "Stored example" in texts_of(app)
-        assert f"{found.spent} runs on 5,000 users, 300 items, 20,000 ratings" in texts_of(app)
+        amounts = "5,000 users, 300 items, 20,000 ratings"
+        assert f"Stored example**: {amounts}." in texts_of(app)
+        assert f"From {found.spent} runs on {amounts}" in texts_of(app)
         assert "not your settings" not in " ".join(note.value for note in app.info)
     other = open_page("plan", n_kind="model", n_users="400")
     assert "Example, not your settings" in " ".join(note.value for note in other.info)

@@ -220,8 +220,6 @@ _LOOK = Look(
 def model_panel(asked: AskedModel, row: DeltaGenerator) -> None:
     """Draw the button, the search going on, and the answer that stands."""
     plan = asked.plan
-    with controls.place():
-        _offer_own_data(plan)
     panel(
         Panel(
             kind="plan",
@@ -240,6 +238,7 @@ def model_panel(asked: AskedModel, row: DeltaGenerator) -> None:
             look=_LOOK,
         )
     )
+    _offer_own_data(plan)
 
 
 def _offer_own_data(plan: ModelPlan | None) -> None:
@@ -291,7 +290,7 @@ def _show_kept_or_example(plan: ModelPlan | None) -> None:
         (one for one in examples() if plan is None or one.plan.target == plan.target), examples()[0]
     )
     draw_example(
-        f"{_runs_of(some)}, synthetic",
+        some.plan.base.data.amounts,
         lambda: show_answer(some),
         same=stored is not None,
         name="Stored example",

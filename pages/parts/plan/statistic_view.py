@@ -204,7 +204,10 @@ def show_figure(made: Plan) -> None:
 
 def findings(made: Plan) -> list[str]:
     """What to notice: odds, what would halve ε, and what a margin leaves out."""
-    said = [odds_sentence(made.best.epsilon, made.spec.delta)]
+    spec = made.spec
+    said = [odds_sentence(made.best.epsilon, spec.delta)]
+    if spec.query in ("mean", "sum"):
+        said += [f"A person's number is {spec.low:g} to {spec.high:g} points."]
     if not presenting():
         said += [ways_to_halve(made)]
     said += [
