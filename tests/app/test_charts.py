@@ -260,6 +260,26 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
     assert both.startswith("The best of 2 runs: at nominal total ε = ")
 
 
+def test_the_verdict_of_a_comparison_names_both_their_difference_and_the_baseline(
+    results: list[Named],
+) -> None:
+    base = results[0].result.spec.replace(mechanism="huber", total_epsilon=50.0)
+    als, irls = (run(base.replace(algorithm=name)) for name in ("als", "irls"))
+    less = 100 * (1 - als.final.test_rmse_clipped / irls.final.test_rmse_clipped)
+    for pair in ([als, irls], [irls, als]):
+        said = run_texts.verdict([Named("A", "", pair[0]), Named("B", "", pair[1])])
+        size = re.search(r"ε = 50, ALS has ([\d.]+) ± [\d.]+ % less error than IRLS, ", said)
+        assert size is not None
+        assert float(size[1]) == pytest.approx(less, rel=0.2)
+        assert said.endswith(f"{als.against_baseline.than('the best baseline')}.")
+    quiet = results[0].result
+    said = run_texts.verdict([Named("A", "", quiet), Named("B", "", quiet)])
+    assert "ALS (A) is not significantly different from ALS (B), and" in said
+    gaussian = run(base.replace(mechanism="gaussian"))
+    said = run_texts.verdict([Named("A", "", als), Named("B", "", gaussian)])
+    assert {"ALS (Huber)", "ALS (Gaussian)"} <= set(re.findall(r"ALS \(\w+\)", said))
+
+
 def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
     results: list[Named],
 ) -> None:

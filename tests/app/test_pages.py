@@ -355,6 +355,25 @@ def test_cancelled_while_it_waits_for_a_worker_waits_no_longer() -> None:
     assert away.where
 
 
+def test_irls_stands_beside_als_at_the_same_noise_two_clicks_from_home() -> None:
+    app = open_page("home")
+    app.switch_page("completion.py").run()
+    by_label(app.button, "Compare ALS with IRLS").click().run()
+    finish(app)
+    job = jobs.current()
+    assert job is not None
+    als, irls = job.specs
+    assert (als.card.title, irls.card.title) == ("ALS", "IRLS")
+    assert (als.noise, als.data, als.seed) == (irls.noise, irls.data, irls.seed)
+    assert (als.noise.mechanism, als.noise.kind, als.noise.epsilon) == ("huber", "total", 5.0)
+    said = verdict_of(app)
+    assert re.match(r"At nominal total ε = 5, ALS has [\d.]+ ± [\d.]+ % less error than IRLS", said)
+    assert sum(any(map(str.isalnum, word)) for word in said.split()) <= 21
+    assert not any(b.label == "Compare ALS with IRLS" for b in app.button)  # it is what stands
+    app.selectbox(key="b_noise").set_value("gaussian").run()
+    assert by_label(app.button, "Compare ALS with IRLS")
+
+
 def test_presets_fill_in_the_papers_numbers() -> None:
     app = open_page("completion", dataset="low-rank")
     app.button(key="preset-as published").click().run()

@@ -142,6 +142,10 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         [menu("Completion"), press("Run")],
         lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
     ),
+    "IRLS against ALS at the same noise": (
+        [menu("Completion"), press("Compare ALS with IRLS")],
+        lambda page: expect(verdict(page)).to_contain_text("than IRLS", timeout=60_000),
+    ),
     "compare five algorithms": (
         [menu("Completion"), enter("Configurations", "5"), press("Run")],
         lambda page: expect(

@@ -17,6 +17,7 @@ from pages.parts.completion.controls import (
     configuration,
     dataset_choice,
     how_many,
+    offer_papers_pair,
     rating_controls,
     shape_controls,
 )
@@ -117,6 +118,8 @@ def form(row: DeltaGenerator) -> Asked:
     if question in ("compare", "recommend"):
         with lines:
             configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
+            if question == "compare":
+                offer_papers_pair()
     else:
         with noise:
             configurations = [one_configuration(question)]

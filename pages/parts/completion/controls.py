@@ -19,6 +19,7 @@ from dpmc_core.mechanisms import FAMILIES
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.looks import LETTERS, NOISES
+from pages.parts.ui.run_panel import run_next
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
 STARTING = {
@@ -51,6 +52,14 @@ PROTECTS = {
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {"total_epsilon": "total ε", "variance": "variance", "nominal_epsilon": "ε of a release"}
+_PAPERS_PAIR = {
+    "n": 2,
+    "a_algorithm": "als",
+    "b_algorithm": "irls",
+    **{f"{x}_noise": "huber" for x in "ab"},
+    **{f"{x}_by": "total_epsilon" for x in "ab"},
+    **{f"{x}_own_alpha": False for x in "ab"},
+}
 LINK_TITLES: links.LinkTitles = {
     "dataset": partial(own_data.linked, "ratings"),
     "zeros": ZEROS,
@@ -110,6 +119,22 @@ def rating_controls(dataset: str) -> dict[str, Any]:
     usual = preset(WELL_REGULARISED, dataset)
     fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
     return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
+
+
+def offer_papers_pair() -> None:
+    """Draw a button that runs ALS and IRLS with the same noise, unless they are what is asked."""
+
+    def ask() -> None:
+        st.session_state.update(_PAPERS_PAIR)
+        run_next("seed")
+
+    if any(st.session_state.get(key) != value for key, value in _PAPERS_PAIR.items()):
+        st.button(
+            "Compare ALS with IRLS",
+            on_click=ask,
+            icon=":material/play_arrow:",
+            help="Both with Huber noise, at the total ε, on the same data; runs at once.",
+        )
 
 
 def how_many(question: str) -> int:

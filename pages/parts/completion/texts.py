@@ -7,39 +7,59 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
 from dpmc_core.metrics import Comparison, clipped
 from dpmc_core.metrics.ratings import compared_rmse
-from dpmc_core.wording import power, three
+from dpmc_core.wording import measured, power, three
 from pages.parts.completion.charts import Named
 from pages.parts.ui.looks import NOISES, lowered
 
 
 def verdict(results: Sequence[Named]) -> str:
-    """Say how a private run stands against no noise and against the best baseline.
+    """Say how a run stands against the next best at the same ε, else against itself without noise,
+    and against the best baseline.
 
     Of several that with the least error, which of different ε is mostly the largest's, of those
-    with a guarantee if any has one.
+    with a guarantee if any has one, else of those with noise.
     """
     private = [n for n in results if n.result.statement.private]
     private = [n for n in private if not n.result.statement.nominal] or private or list(results)
-    best = min(private, key=lambda n: n.result.final.test_rmse_clipped)
+    best, *others = sorted(private, key=lambda n: n.result.final.test_rmse_clipped)
+    mixed = len({_epsilon(n.result) for n in private}) > 1
     where = [] if best.result.finished else [_so_far(best.result)]
-    where += [f"at {said}"] if (said := _epsilon(best.result)) else []
-    spec, private_run = best.result.spec, best.result.statement.private
+    epsilon, spec = _epsilon(best.result), best.result.spec
+    where.append(f"at {epsilon}" if epsilon else "without noise")
     name, noise = lowered(spec.card.title), NOISES[spec.noise.mechanism]
     quiet = next(iter(_quiet(best, results)), None)
     standing = best.result.against_baseline
-    if quiet is None:
+    if others and not mixed and all(n.result.finished for n in private):
+        where.append(f"{_ahead(best, others[0])} {standing.than(BASELINE)}.")
+    elif quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
-        noise = f"{noise} noise" if private_run else "no noise"
-        where.append(f"{name} with {noise} has RMSE {rmse}, {standing.than(BASELINE)}.")
+        name += f" with {noise} noise" if epsilon else ""
+        where.append(f"{name} has RMSE {rmse}, {standing.than(BASELINE)}.")
     else:
         change = _paired(quiet.result, best.result, clip=True)
         effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
         without = quiet.result.against_baseline
         where.append(f"{noise_and_baseline(noise, name, effect, standing, without)}.")
     said = ", ".join(where)
-    if len({_epsilon(n.result) for n in private}) > 1:
+    if mixed:
         return f"The best of {len(private)} runs: {said}"
     return said[0].upper() + said[1:]
+
+
+def _ahead(best: Named, other: Named) -> str:
+    """By how much the ``best`` run has less error than the ``other``, up to the baseline."""
+    specs = [named.result.spec for named in (best, other)]
+    names = [lowered(spec.card.title) for spec in specs]
+    noises = [NOISES[spec.noise.mechanism] for spec in specs]
+    marks = noises if noises[0] != noises[1] else [best.letter, other.letter]
+    if marks is noises or names[0] == names[1]:
+        names = [f"{name} ({mark})" for name, mark in zip(names, marks, strict=True)]
+    change = _paired(other.result, best.result, clip=True)
+    if not change.detected:
+        return f"{names[0]} is {change.than(names[1])}, and"
+    percent = 100 / other.result.final.test_rmse_clipped
+    size = measured(-percent * change.mean, percent * change.half_width)
+    return f"{names[0]} has {size} % less error than {names[1]},"
 
 
 def _so_far(result: RunResult) -> str:

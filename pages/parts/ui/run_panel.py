@@ -25,6 +25,7 @@ _LONG = 30.0  # seconds from which on a quick look is worth it
 _EVERY = 0.5  # seconds between two looks at a running job
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
+_NEXT = "run-next"  # in the session: that the next script runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +170,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
             st.caption(span(guess), width="content")
     if of.problem and not look.quiet:
         st.error(controls.said(of.problem), icon=":material/error:")
+    pressed |= st.session_state.pop(_NEXT, False)
     return of.wanted if pressed else of.quick if looked else ()
 
 
@@ -176,6 +178,12 @@ def _finished(of: Panel) -> bool:
     """Say whether results of these settings stand, whole or of a quick look."""
     found = _standing(of)
     return found is not None and found.state == "done" and of.asks(found)
+
+
+def run_next(seed: str) -> None:
+    """Have the page's panel run in the next script, as if its button had been pressed."""
+    st.session_state[_NEXT] = True
+    _renew(seed)
 
 
 def _renew(seed: str) -> None:
