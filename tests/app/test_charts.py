@@ -14,6 +14,7 @@ import pytest
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
+from dpmc_core.metrics import clipped
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
@@ -102,8 +103,8 @@ def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) ->
     said = (*(named.label for named in results), f"best baseline: {name}")
     assert sorted(written) == sorted(map(labels.wrapped, said))
     assert [shape["y0"] for shape in whole(fig)["layout"]["shapes"]] == [value]
-    clipped, _ = run_charts.rmse_curves(results, clip=True)
-    assert clipped.data[1].y[-1] == results[0].result.final.test_rmse_clipped
+    figure, _ = run_charts.rmse_curves(results, clip=True)
+    assert figure.data[1].y[-1] == results[0].result.final.test_rmse_clipped
 
 
 def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:
@@ -264,15 +265,33 @@ def test_the_verdict_of_a_comparison_names_both_their_difference_and_the_baselin
     base = results[0].result.spec.replace(mechanism="huber", total_epsilon=50.0)
     als, irls = (run(base.replace(algorithm=name)) for name in ("als", "irls"))
     less = 100 * (1 - als.final.test_rmse_clipped / irls.final.test_rmse_clipped)
+    test = als.split.test
+    squares = [
+        (clipped(one.model.predict(test.users, test.items), test) - test.values) ** 2
+        for one in (als, irls)
+    ]
+    rng = np.random.default_rng(0)
+    roots = [
+        [np.sqrt(each[k].mean()) for each in squares]
+        for k in rng.integers(0, len(test), (2000, len(test)))
+    ]
+    half = 1.96 * np.std([one - other for one, other in roots]) / irls.final.test_rmse_clipped
     for pair in ([als, irls], [irls, als]):
         said = run_texts.verdict([Named("A", "", pair[0]), Named("B", "", pair[1])])
-        size = re.search(r"ε = 50, ALS has ([\d.]+) ± [\d.]+ % less error than IRLS, ", said)
+        size = re.search(r"In one draw .*, ALS's error is (\S+) ± (\S+) % below IRLS's, and", said)
         assert size is not None
-        assert float(size[1]) == pytest.approx(less, rel=0.2)
+        assert float(size[1]) == pytest.approx(less, rel=0.05)
+        assert float(size[2]) == pytest.approx(100 * half, rel=0.2)
         assert said.endswith(f"{als.against_baseline.than('the best baseline')}.")
     quiet = results[0].result
     said = run_texts.verdict([Named("A", "", quiet), Named("B", "", quiet)])
-    assert "ALS (A) is not significantly different from ALS (B), and" in said
+    assert "ALS (A)'s error is not significantly different from ALS (B)'s, and" in said
+    # an ε of one user is none of one rating
+    releases = (replace(one, unit="user") for one in irls.ledger.releases)
+    of_users = replace(irls, ledger=replace(irls.ledger, releases=tuple(releases)))
+    said = run_texts.verdict([Named("A", "", als), Named("B", "", of_users)])
+    assert said.startswith("The best of 2 runs: at nominal total ε = ")
+    assert "IRLS" not in said
     gaussian = run(base.replace(mechanism="gaussian"))
     said = run_texts.verdict([Named("A", "", als), Named("B", "", gaussian)])
     assert {"ALS (Huber)", "ALS (Gaussian)"} <= set(re.findall(r"ALS \(\w+\)", said))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own
-from dpmc_core.datasets.own.cells import coded
+from dpmc_core.datasets.own.cells import coded, option_text
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
@@ -176,7 +176,18 @@ def test_what_could_be_a_code_is_asked_about_and_read_as_a_rating(values: tuple[
     reading, doubts = doubts_of(table_of)
     assert reading.missing == ()
     assert f"{values[0]} stands in" in doubts["missing"]
-    assert "Read as a rating" in doubts["missing"]
+    assert "Read as ratings" in doubts["missing"]
+
+
+def test_names_in_a_reading_are_written_as_they_are() -> None:
+    assert option_text(("Group 1.0", 5.0, -1.5)) == "Group 1.0,5,-1.5"
+
+
+def test_many_different_slips_are_asked_about_too() -> None:
+    values = np.tile(STARS, (5, 1))
+    values.flat[::120] = 20 + np.arange(values.flat[::120].size)
+    _, doubts = doubts_of(values)
+    assert f"and {values.flat[::120].size - 6} more numbers stand in" in doubts["missing"]
 
 
 SCALES = {

@@ -104,7 +104,9 @@ def option_text(value: object) -> str:
     """A field of a reading as ``--read`` takes it."""
     if isinstance(value, tuple):
         return ",".join(_quoted(option_text(one)) for one in value)
-    return "" if value is None else str(value).removesuffix(".0")
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return "" if value is None else str(value)
 
 
 def _quoted(word: str) -> str:

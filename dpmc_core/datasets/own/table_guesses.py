@@ -37,6 +37,7 @@ FEW = 50  # columns whose names and values are looked at one by one
 _MOST_CONVERTED = 300  # columns of text whose numbers are looked at
 _ALIKE = 4  # columns whose names differ in their numbers only
 _ZEROS = 0.1  # share of the ratings: more is asked about
+_NAMED = 6  # numbers at most in one sentence
 
 
 def guess_ratings(
@@ -185,8 +186,8 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         others = held[~np.isin(held, ends)]
         texts.append(
             f"{_standing(values, ends)}, first in {where}; all others are {_span(others)}. Read as "
-            f"a rating, it makes the scale {_span(held)}, by which private runs scale their noise. "
-            "If it is a slip or says “not rated”, name it as a code."
+            f"ratings, such cells make the scale {_span(held)}, by which private runs scale their "
+            "noise. If they are slips or say “not rated”, name them as codes."
         )
     if texts:
         choices = dict.fromkeys(map(option_text, (codes, (*codes, *ends), ())))
@@ -197,7 +198,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
 def _standing(values: NDArray[np.float64], some: Sequence[float]) -> str:
     """That ``some`` numbers are among the ``values``, and how often."""
     times = counted(int(np.isin(values, some).sum()), "cell", "cells")
-    shown = " and ".join(f"{number:g}" for number in some)
+    listed = [f"{number:g}" for number in some[:_NAMED]]
+    listed += [f"{len(some) - _NAMED} more numbers"] * (len(some) > _NAMED)
+    shown = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
     return f"{shown} {'stands' if len(some) == 1 else 'stand'} in {times}"
 
 

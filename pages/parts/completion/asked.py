@@ -119,7 +119,7 @@ def form(row: DeltaGenerator) -> Asked:
         with lines:
             configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
             if question == "compare":
-                offer_papers_pair()
+                offer_papers_pair(dataset)
     else:
         with noise:
             configurations = [one_configuration(question)]

@@ -121,8 +121,8 @@ def rating_controls(dataset: str) -> dict[str, Any]:
     return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
 
 
-def offer_papers_pair() -> None:
-    """Draw a button that runs ALS and IRLS with the same noise, unless they are what is asked."""
+def offer_papers_pair(dataset: str) -> None:
+    """Draw a button that runs ALS and IRLS at the same total ε, unless they are what is asked."""
 
     def ask() -> None:
         st.session_state.update(_PAPERS_PAIR)
@@ -133,7 +133,9 @@ def offer_papers_pair() -> None:
             "Compare ALS with IRLS",
             on_click=ask,
             icon=":material/play_arrow:",
-            help="Both with Huber noise, at the total ε, on the same data; runs at once.",
+            disabled=not entry(dataset).present(),
+            help="Both with Huber noise at the same total ε, on the same data; runs at once. IRLS "
+            "releases more often, so that each of its releases has more noise.",
         )
 
 

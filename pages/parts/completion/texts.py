@@ -1,7 +1,10 @@
 """What the finished runs on screen show, in sentences."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+
+from scipy import special
 
 from dpmc_core.experiments import RunResult
 from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
@@ -22,15 +25,18 @@ def verdict(results: Sequence[Named]) -> str:
     private = [n for n in results if n.result.statement.private]
     private = [n for n in private if not n.result.statement.nominal] or private or list(results)
     best, *others = sorted(private, key=lambda n: n.result.final.test_rmse_clipped)
-    mixed = len({_epsilon(n.result) for n in private}) > 1
+    # of one rating and of one user, one ε says different things
+    mixed = len({(n.result.statement.unit, _epsilon(n.result)) for n in private}) > 1
+    alike = bool(others) and not mixed and all(n.result.finished for n in private)
     where = [] if best.result.finished else [_so_far(best.result)]
     epsilon, spec = _epsilon(best.result), best.result.spec
-    where.append(f"at {epsilon}" if epsilon else "without noise")
+    draw = "in one draw " if alike else ""
+    where.append(f"{draw}at {epsilon}" if epsilon else "without noise")
     name, noise = lowered(spec.card.title), NOISES[spec.noise.mechanism]
     quiet = next(iter(_quiet(best, results)), None)
     standing = best.result.against_baseline
-    if others and not mixed and all(n.result.finished for n in private):
-        where.append(f"{_ahead(best, others[0])} {standing.than(BASELINE)}.")
+    if alike:
+        where.append(f"{_below(best, others)}, and {standing.than(BASELINE)}.")
     elif quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
         name += f" with {noise} noise" if epsilon else ""
@@ -46,8 +52,13 @@ def verdict(results: Sequence[Named]) -> str:
     return said[0].upper() + said[1:]
 
 
-def _ahead(best: Named, other: Named) -> str:
-    """By how much the ``best`` run has less error than the ``other``, up to the baseline."""
+def _below(best: Named, others: Sequence[Named]) -> str:
+    """By how much the error of the ``best`` run is below that of the next of the ``others``.
+
+    The interval is over held-out ratings, for all pairs of runs at once: which are compared is
+    chosen by their errors.
+    """
+    other = others[0]
     specs = [named.result.spec for named in (best, other)]
     names = [lowered(spec.card.title) for spec in specs]
     noises = [NOISES[spec.noise.mechanism] for spec in specs]
@@ -55,11 +66,13 @@ def _ahead(best: Named, other: Named) -> str:
     if marks is noises or names[0] == names[1]:
         names = [f"{name} ({mark})" for name, mark in zip(names, marks, strict=True)]
     change = _paired(other.result, best.result, clip=True)
+    quantile = float(special.ndtri(1 - 0.025 / math.comb(len(others) + 1, 2)))
+    change = replace(change, half_width=change.half_width * quantile / 1.96)
     if not change.detected:
-        return f"{names[0]} is {change.than(names[1])}, and"
+        return f"{names[0]}'s error is {change.than(names[1])}'s"
     percent = 100 / other.result.final.test_rmse_clipped
     size = measured(-percent * change.mean, percent * change.half_width)
-    return f"{names[0]} has {size} % less error than {names[1]},"
+    return f"{names[0]}'s error is {size} % below {names[1]}'s"
 
 
 def _so_far(result: RunResult) -> str:
@@ -143,6 +156,11 @@ def noise_sentence(quiet: Named, noisy: Named) -> str:
 def observations(results: Sequence[Named]) -> list[str]:
     """What the finished runs on screen show."""
     out = [beaten_sentence(named) for named in results]
+    if sum(named.result.statement.private for named in results) > 1:
+        out.append(
+            "Intervals are over held-out ratings; another draw of noise moves errors too. "
+            "*Tradeoffs* repeats runs over seeds."
+        )
     protected = []
     for noisy in results:
         if not noisy.result.statement.private:

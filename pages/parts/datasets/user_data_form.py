@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpmc_core.datasets.own import KINDS, OwnSet, read_item_table, with_items
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.worker.reading import inspect, read
 from pages.parts.datasets import reading_form
 from pages.parts.frame import share
@@ -48,6 +49,7 @@ _MENUS = {
     "documents": {"factorization": "f_data"},
     "images": {"factorization": "f_data"},
 }
+_MODEL_PLAN = {"n_kind": "model", "n_method": ALGORITHMS["moments"].title}
 
 
 def own_form() -> None:
@@ -222,7 +224,7 @@ def _ready(kind: str, one: OwnSet) -> None:
                     else f"Use it on the {PAGES[page].title} page"
                 ),
                 icon=f":material/{PAGES[page].icon}:",
-                query_params={menu: one.entry.title, **({"n_kind": "model"} if model else {})},
+                query_params={menu: one.entry.title, **(_MODEL_PLAN if model else {})},
             )
         last.button(
             "Remove",

@@ -127,7 +127,8 @@ def picked(
     st.caption(
         f"{total:,} run{'s' * (total != 1)}"
         + (f", the latest {len(rows)} of them below" if total > len(rows) else "")
-        + ", of everybody who uses this server; what you ran is first. "
+        + ", of everybody who uses this server; what you ran, also in a "
+        "sweep, study or plan, is first. "
         f"Tick up to {MOST_COMPARED} to compare."
         + f" From your file, not computed here: {len(of_file):,}."
         * bool(of_file)

@@ -106,8 +106,12 @@ def named_lines(
     reach(x_axis, [x for line in lines for x in line.x], 0.03)
     reach(y_axis, heights, 0.08)
     last = 10 ** x_axis.range[1] if x_axis.type == "log" else x_axis.range[1]
-    ends = {line.look.title: line.y[-1] for line in lines if line.look.title} | {**levels}
-    label_ends(fig, [Label(last, y, name) for name, y in ends.items()], axis)
+    ends = {
+        line.look.title: next((y for y in reversed(line.y) if math.isfinite(y)), math.nan)
+        for line in lines
+        if line.look.title
+    } | {**levels}
+    label_ends(fig, [Label(last, y, name) for name, y in ends.items() if math.isfinite(y)], axis)
     return fig
 
 

@@ -26,7 +26,7 @@ _PERHAPS = (*CODES, 9.0, 88.0, 98.0, -2.0, -8.0)
 _LOW_ENDS, _HIGH_ENDS = (0.0, 0.5, 1.0), (5.0, 7.0, 10.0, 100.0)  # of usual scales
 _RARE = 10  # times as many stand at the usual end
 _NEAR_LEVELS = 3.0  # between two ratings: what is nearer is never far
-_FEW_SLIPS = 8  # different ones
+_FEW_SLIPS, _RARE_SLIPS = 8, 0.01  # different ones; the share of cells of more than these
 _LOOKED_AT = 200  # rows by which columns are looked at first
 _AT_ONCE = 1_000_000  # cells that are compared at once
 _AT_ENDS = 3  # rows at either end of a table that may sum up the others
@@ -95,7 +95,8 @@ def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
     away = np.r_[levels[:first], levels[last + 1 :]]
     # between 0 and all others may be a low rating
     away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
-    slips = 0 < len(away) <= _FEW_SLIPS and np.isin(some, away).mean() < 0.25
+    share = np.isin(some, away).mean()
+    slips = share < (0.25 if len(away) <= _FEW_SLIPS else _RARE_SLIPS)
     found = set(away.tolist()) if slips and len(inner) > 1 else set()
     for end, near, others in ((first, first + 1, inner[1:]), (last, last - 1, inner[:-1])):
         if len(others) < 2:
