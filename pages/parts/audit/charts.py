@@ -269,6 +269,7 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
         y=rows,
         zmin=float(np.quantile(matrix, 0.02)),
         zmax=float(np.quantile(matrix, 0.98)),
+        colorbar={"thickness": 14},
         hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>",
     )
     fig.update_xaxes(type="category")

@@ -28,7 +28,6 @@ _ON_DARK = {
 _GRID = "rgba(128,128,128,0.18)"
 _ON_WHITE = "#2B3741"
 _GROUNDS = {_ON_WHITE: "#FFFFFF", "#D5DDE4": "#11171D"}  # by the colour of the text on each
-_BAR = {"thickness": 14, "outlinewidth": 0}
 _TEXT_SIZE = 14
 _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 _PRESENTED_ROOM = 250  # pixels of an axis on a screen 720 high, before they are enlarged
@@ -82,14 +81,14 @@ def _template(colour: str, small: int) -> dict[str, Any]:
             "hoverlabel": {"bgcolor": ground, "font": {"color": colour, "size": small}},
             "xaxis": {**axis, "showgrid": False},
             "yaxis": axis,
-            "coloraxis": {"colorscale": "Cividis", "colorbar": _BAR},
+            "coloraxis": {"colorscale": "Cividis", "colorbar": {"thickness": 14}},
             "annotationdefaults": {"showarrow": False},
         },
         "data": {
             # or plotly would choose white or black
             "bar": [{"insidetextfont": {"color": colour}}],
             "scatter": [{"hovertemplate": "%{y:.4~g}", "cliponaxis": False}],
-            "heatmap": [{"colorscale": "Cividis", "colorbar": _BAR}],
+            "heatmap": [{"colorscale": "Cividis"}],
         },
     }
 
