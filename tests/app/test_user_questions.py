@@ -97,13 +97,13 @@ def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app.button(key="go").click().run()
     finish(app, "study-projection")
     assert not example_note(app)
-    assert any("15 runs in" in c.value for c in app.caption)
+    assert any("15 runs on" in c.value for c in app.caption)
     assert app.query_params["run"] in ("1", ["1"])
     app.selectbox(key="question").set_value("rank").run()
     assert example_note(app)
     assert "run" not in app.query_params  # who gets this link sees what is on the page
     app.selectbox(key="question").set_value("projection").run()
-    assert any("15 runs in" in c.value for c in app.caption)
+    assert any("15 runs on" in c.value for c in app.caption)
 
 
 def test_a_bad_study_says_so_and_keeps_the_example() -> None:
@@ -251,4 +251,4 @@ def test_studies_of_a_set_with_few_items(data_dir: Path) -> None:
     app.button(key="go").click().run()
     finish(app, "study-items")
     assert not app.error
-    assert any("runs in" in c.value and "left out" in c.value for c in app.caption)
+    assert any("runs on" in c.value and "left out" in c.value for c in app.caption)
