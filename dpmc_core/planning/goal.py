@@ -272,9 +272,9 @@ class Search:
             if not high:  # nowhere reached
                 is_not = "is not" if self.plan.target is None else "does not reach"
                 upto = amount(three(self.low))
-                return (
-                    f"{title} {is_not} {self.plan.goal} up to {upto}; {more} ({self.spent} runs)."
-                )
+                if self.low < self.plan.most:
+                    upto += f"; {more}"
+                return f"{title} {is_not} {self.plan.goal} up to {upto} ({self.spent} runs)."
             return f"{start} {amount(between)} on; {more} ({self.spent} runs)."
         return f"{start} {amount('about ' + three(self.estimate))} on ({between}, 95 %)."
 

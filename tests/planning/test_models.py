@@ -180,6 +180,7 @@ def test_what_is_kept_is_said_without_a_run() -> None:
     assert "at most 200 on; not narrowed down yet" in first.sentence
     missed = replace(first, probes=tuple(replace(one, decided=-1) for one in first.probes))
     assert " up to " in missed.sentence
+    assert ("narrowed" in missed.sentence) == (missed.low < missed.plan.most)
     assert " on; " not in missed.sentence
 
 

@@ -191,7 +191,7 @@ def statement_card(title: str, statement: Statement) -> None:
         )
         st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
         odds = odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
-        st.caption(f"{odds} The best attack on this noise is drawn below.")
+        st.caption(f"{odds} The tab *Attacker* draws the best attack on this noise.")
         st.caption(
             f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}."
         )

@@ -347,7 +347,7 @@ def _method(found: Search) -> None:
         "looks share (Bonferroni), so that the interval of the answer holds with 95 %. Bars are "
         "95 % intervals of each place alone."
     )
-    if plan.vary == "epsilon" and hasattr(plan.base.data, "n_users"):
+    if plan.vary == "epsilon" and "n_users" in parameters(type(plan.base.data)):
         st.caption("What half of this ε takes: choose *fewest people* above, at half the ε.")
 
 

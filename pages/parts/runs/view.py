@@ -133,7 +133,7 @@ def picked(
         + f" From your file, not computed here: {len(of_file):,}."
         * bool(of_file)
     )
-    shown = pd.DataFrame([_cells(row) | {"mine": mine.get(row["key"], "")} for row in rows])
+    shown = pd.DataFrame([{"mine": mine.get(row["key"], "")} | _cells(row) for row in rows])
     if of_file:
         shown["from a file"] = [row["key"] in of_file for row in rows]
     event = st.dataframe(

@@ -114,7 +114,10 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         notes.append(f"{begin} {lines} passed over (the first: {rows[0][0][:40]!r}).")
     if not quoted:
         line = text[: text.index('"')].count("\n") + 1
-        notes.append(f"Quotes are read as letters: not all are in pairs (the first: line {line}).")
+        notes.append(
+            f"Quotes are read as letters: not all are in pairs (the first: line {line}). A name "
+            "with one too many is another name: if that is a slip, correct the file."
+        )
     choices = {}
     if len(near) > 1 and not separator:
         choices["separator"] = near
