@@ -1,6 +1,5 @@
 """Streamlit's scripts go out compressed, and come back whole."""
 
-import asyncio
 import gzip
 from threading import Lock
 from typing import Any
@@ -9,6 +8,7 @@ import brotli
 import pytest
 
 from pages.parts.server.layers import compressed
+from tests.apart import run_apart
 
 SCRIPT = next(name for name in compressed._files() if name.startswith("js/protobuf"))
 
@@ -38,7 +38,7 @@ def answer(path: str, accept: str | None, **named: Any) -> tuple[dict[str, str],
     headers = [] if accept is None else [(b"accept-encoding", accept.encode())]
     headers += named.pop("headers", [])
     scope = {"type": "http", "method": "GET", "path": path, "headers": headers, **named}
-    asyncio.run(compressed.Compressed(behind)(scope, receive, send))
+    run_apart(compressed.Compressed(behind)(scope, receive, send))
     found = {k.decode(): v.decode() for k, v in said[0]["headers"]}
     return found, b"".join(m.get("body", b"") for m in said[1:]), behind.asked
 

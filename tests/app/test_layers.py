@@ -1,6 +1,5 @@
 """What goes to browsers ahead, and the font of icons that goes out small."""
 
-import asyncio
 import io
 import re
 from typing import Any
@@ -13,6 +12,7 @@ import app
 from dpmc_core.paths import DATA
 from pages.parts.server import loading
 from pages.parts.server.layers import compressed, early, icons
+from tests.apart import run_apart
 
 
 def answer(
@@ -43,7 +43,7 @@ def answer(
 
     raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
     scope = {"type": "http", "method": method, "path": path, "headers": raw}
-    asyncio.run(layer(behind)(scope, receive, send))
+    run_apart(layer(behind)(scope, receive, send))
     found = {k.decode(): v.decode() for k, v in said[0]["headers"]}
     return said[0]["status"], found, b"".join(m.get("body", b"") for m in said[1:])
 

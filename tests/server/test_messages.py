@@ -1,6 +1,5 @@
 """What one visitor sends costs no other visitor anything: on a server, and piece by piece."""
 
-import asyncio
 import json
 import logging
 import sys
@@ -126,7 +125,7 @@ class Line:
 
     def through(self) -> "Line":
         layer = messages.Messages(self.behind)
-        asyncio.run(layer({"type": "websocket"}, self.receive, self.send))  # type: ignore[arg-type]
+        run_apart(layer({"type": "websocket"}, self.receive, self.send))  # type: ignore[arg-type]
         return self
 
 
