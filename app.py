@@ -6,13 +6,14 @@ Streamlit does not take the folder ``pages/`` for its legacy multipage mode.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import runtime
 
-from pages.parts.server import loading, warm
+from dpmc_core.errors import ParameterError
+from pages.parts.server import jobs, loading, warm
 from pages.parts.server.layers import ahead, compressed, early, edge, files, gate, icons, messages
 
 # what the frame and Home import, and with it nearly all of the core
@@ -21,9 +22,13 @@ FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.
 
 @asynccontextmanager
 async def start(_: object) -> AsyncIterator[None]:
-    """Load the code of the first page while the first browser loads Streamlit's."""
+    """Load the code of the first page, and of the processes that compute, while the first browser
+    loads Streamlit's.
+    """
     warm.few_arenas()
     files.hold_made_files(runtime.get_instance().media_file_mgr)
+    with suppress(ParameterError):  # of a setting: the page says so
+        jobs.workers_start()
     loading.begin(FIRST, warm.warm)
     yield
     compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)

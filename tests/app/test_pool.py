@@ -5,7 +5,11 @@ import time
 
 import pytest
 
+from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.run import watched
+from pages.parts.server import jobs, queue
 from pages.parts.server.queue import Pool, Ticket, TooManyJobs
+from pages.parts.ui import run_panel
 
 
 class Line:
@@ -74,3 +78,20 @@ def test_a_job_that_fails_in_an_unforeseen_way_takes_no_place_with_it() -> None:
     line.pool.submit("a", broken)
     line.ask("b", "b1")
     assert line.open(1) == ["b1"]
+
+
+@pytest.mark.long
+def test_examples_are_made_ahead_and_give_way_to_whoever_asks() -> None:
+    small = {"n_users": 60, "n_items": 30, "observed": 0.5, "rank": 2}
+    short = RunSpec.of(**small, iterations=3)
+    endless = tuple(RunSpec.of(**small, iterations=500, seed=k) for k in range(500))
+    jobs.make_ahead([(short,), endless])
+    until = time.monotonic() + 60
+    while jobs.results_ahead((short,)) is None and time.monotonic() < until:
+        time.sleep(0.05)
+    *_, here = watched(short)
+    assert run_panel.example_runs((short,))[0].value == here.value
+    began = threading.Event()
+    queue.job_pool().submit("visitor", lambda _: began.set())
+    assert began.wait(10)
+    assert jobs.results_ahead(endless) is None  # it was left for the visitor's

@@ -130,6 +130,6 @@ def skewed(asked: Asked, built: Built) -> None:
         controls.show_error(error)
 
 
-def make_ahead() -> None:
-    """Compute the example of the page as it opens."""
-    example_runs(_compared_example(clip=False).specs)
+def examples() -> list[tuple[RunSpec, ...]]:
+    """Return the runs that the page shows as it opens."""
+    return [_compared_example(clip=False).specs]

@@ -84,6 +84,6 @@ def _example(*, images: bool) -> Example:
     return Example(about=about, specs=specs, draw=lambda: view.factor_results(example_runs(specs)))
 
 
-def make_ahead() -> None:
-    """Compute the example of the page as it opens."""
-    example_runs(example_specs(images=True))
+def examples() -> list[tuple[RunSpec, ...]]:
+    """Return the runs that the page shows as it opens."""
+    return [example_specs(images=True)]

@@ -6,8 +6,9 @@ Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from streamlit import runtime
@@ -42,8 +43,10 @@ __all__ = [
     "current",
     "forget_own",
     "look_after",
+    "make_ahead",
     "of_visit",
     "place_of",
+    "results_ahead",
     "session",
     "standing",
     "start",
@@ -193,23 +196,40 @@ def forget_own(name: str) -> None:
 
 
 def workers_start() -> None:
-    """Start the processes that compute before anybody needs them, and have each make small runs:
-    what is loaded and compiled for the first need not be waited for later.
+    """Start the processes that compute before anybody needs them."""
+    queue.job_pool().start_workers()
+
+
+_ahead: dict[tuple[RunSpec, ...], list[Any]] = {}
+
+
+def results_ahead(specs: tuple[RunSpec, ...]) -> list[Any] | None:
+    """Return the results of ``specs`` that ``make_ahead`` has; None if there are none (yet)."""
+    return _ahead.get(specs)
+
+
+def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
+    """Have each worker process make the runs of all ``examples``.
+
+    What it loads, compiles and draws for them, a visit's first runs need not wait for. A process
+    stops as soon as somebody else waits for one. Processes of a cluster make none: each of them is
+    there for one job.
     """
     pool = queue.job_pool()
-    pool.start_workers()
-    ratings = {"n_users": 12, "n_items": 10, "observed": 0.5, "iterations": 1}
-    images = {"algorithm": "nmf", "dataset": "cartoon", "n_samples": 20, "rounds": 1}
-    noise = {"mechanism": "huber", "variance": 2.0}
-    small = [RunSpec.of(rank=2, **one) for one in ({**ratings, **noise}, images)]
 
-    def load(worker: AnyWorker) -> None:
-        for _ in worker.draw(watched, small):
-            pass
+    def make(worker: AnyWorker, first: int) -> None:
+        for specs in (*examples[first:], *examples[:first]):
+            results: list[Any] = [None] * len(specs)
+            for item in worker.draw(watched, specs):
+                if pool.somebody_waits:
+                    return
+                if item is not None and item[1] is not None:
+                    results[item[0]] = item[1]
+            _ahead.setdefault(specs, results)
 
     for k in range(0 if settings.scheduler() else len(pool.workers)):
         with suppress(TooManyJobs):
-            pool.submit(f"loading-{k}", load)
+            pool.submit(f"ahead-{k}", partial(make, first=k % len(examples)))
 
 
 def _drawn(

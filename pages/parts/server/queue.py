@@ -118,6 +118,11 @@ class Pool:
                 del self._waiting[ticket.session]
             return True
 
+    @property
+    def somebody_waits(self) -> bool:
+        """Whether a job has no worker yet."""
+        return bool(self._waiting)
+
     def start_workers(self) -> None:
         """Start the processes before anybody needs them."""
         for worker in self.workers:

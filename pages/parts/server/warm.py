@@ -1,9 +1,8 @@
 """What a server does once its first visitor has a page, or when none comes at once, so that nobody
 else waits for it.
 
-Starting the worker processes, loading the code of all pages, making the pictures and counts that
-most ask for, keeping Python's collector of garbage off what was loaded for good, and tidying up now
-and then.
+Loading the code of all pages, making the runs, pictures and counts that most ask for, keeping
+Python's collector of garbage off what was loaded for good, and tidying up now and then.
 """
 
 import ctypes
@@ -29,9 +28,9 @@ _AHEAD = (
     "pages.parts.budget.counts",
     "pages.parts.home.sections",
     "pages.parts.plan.statistic_view",
-    "pages.parts.completion.panels",
-    "pages.parts.factorization.panels",
 )
+# modules whose ``examples`` are runs that worker processes make, the page of most visitors first
+_EXAMPLES = ("pages.parts.completion.panels", "pages.parts.factorization.panels")
 _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
@@ -40,7 +39,7 @@ _known: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
 
 
 def warm() -> None:
-    """Start the worker processes and load the code of all pages, where there are visitors; once.
+    """Load the code of all pages and make what most ask for, where there are visitors; once.
 
     The garbage collector is kept off what was loaded: looking through it takes longer than a
     script.
@@ -52,7 +51,6 @@ def warm() -> None:
 
 @lru_cache(maxsize=1)
 def _warmed() -> None:
-    jobs.workers_start()
     # apart: whatever stops the one, visits that are over are let go
     for work, name in (
         (_prepare, _PREPARING),
@@ -70,6 +68,8 @@ def _prepare() -> None:
     with suppress(ImportError, RuntimeError):  # a server that stops meanwhile needs none of this
         for module in pkgutil.walk_packages(pages.parts.__path__, "pages.parts."):
             importlib.import_module(module.name)
+        modules = map(importlib.import_module, _EXAMPLES)
+        jobs.make_ahead([specs for module in modules for specs in module.examples()])
         gc.collect()
         gc.freeze()
         with suppress(DPMCError):

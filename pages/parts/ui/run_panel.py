@@ -23,6 +23,7 @@ from pages.parts.ui.looks import LETTERS
 _SEEDS = 10_000  # that are drawn: short enough to be read out
 _LONG = 30.0  # seconds from which on a quick look is worth it
 _EVERY = 0.5  # seconds between two looks at a running job
+_FIRST = 0.2  # the same while it computes and nothing of it is drawn
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 _NEXT = "run-next"  # in the session: that the next script runs
@@ -255,6 +256,8 @@ def draw_example(
 @st.cache_resource(max_entries=8, show_spinner="Computing the example…")
 def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
     """Finished results of a few small specs."""
+    if (ready := jobs.results_ahead(specs)) is not None:
+        return ready
     results = []
     for spec in specs:
         *_, result = watched(spec)
@@ -388,7 +391,7 @@ def watch(job: Job, step: str, so_far: Callable[[], object]) -> None:
     ``step`` is what its progress counts; ``so_far`` draws what there is.
     """
 
-    @st.fragment(run_every=_EVERY)
+    @st.fragment(run_every=_EVERY if job.drawn or job.place else _FIRST)
     def live() -> None:
         if not job.active:
             st.rerun()
