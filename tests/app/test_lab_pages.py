@@ -9,13 +9,14 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Radio
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, rows_of, stored
 from dpmc_core.experiments.papers.compute import judged
-from dpmc_core.experiments.store.records import failed, record_of
+from dpmc_core.experiments.store.records import Record, failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from pages.parts.frame import share
@@ -34,7 +35,6 @@ from tests.app.test_pages import (
     verdict_of,
 )
 
-SMALL = {"n_users": "60", "n_items": "40"}
 TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
 
 
@@ -59,6 +59,40 @@ def wait(app: AppTest) -> AppTest:
             break
         time.sleep(0.1)
     return app.run()
+
+
+def keep(store: Path, *records: Record) -> None:
+    with RunStore(store) as opened:
+        for record in records:
+            assert opened.add(record)
+
+
+def run_on_the_page() -> AppTest:
+    """Two runs of a second, made and shown by the page."""
+    app = open_page(
+        "completion", dataset="low-rank", n="2", n_users="30", n_items="20", observed="0.5",
+        rank="2", iterations="2",
+    )  # fmt: skip
+    app.button(key="go").click().run()
+    return wait(app)
+
+
+def headings(app: AppTest) -> str:
+    return "\n".join(s.value for s in app.subheader)
+
+
+def open_step(name: str, number: int) -> AppTest:
+    """A lesson's step, on its page and with its settings."""
+    step = lessons.lessons()[name].steps[number - 1]
+    settings = {
+        key: f"{v:g}" if isinstance(v, float) else str(v) for key, v in step.settings.items()
+    }
+    return open_page(step.page, **settings, lesson=name, step=str(number))
+
+
+def question_of(app: AppTest, step: lessons.Step) -> Radio:
+    (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
+    return question
 
 
 @pytest.mark.parametrize("view", VIEWS.values())
@@ -248,6 +282,7 @@ def test_a_paper_opens_on_a_table_as_printed_with_ours_marked_by_verdict() -> No
     assert [cell.split(" | ")[0] for cell in line[3:]] == printed
     marks = [cell[-1] for line in table.values for cell in line[3:]]
     assert (marks.count("●"), marks.count("◆"), marks.count("■")) == (17, 31, 0)
+    assert re.search(r"One trial takes .*\d s, as when it was stored", texts(app))
 
 
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if rows_of(e.source)], ids=lambda e: e.id)
@@ -304,9 +339,6 @@ def test_figures_have_the_axes_of_the_paper() -> None:
 
 
 def test_rows_have_names_that_people_read() -> None:
-    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1", tab="again")
-    options = app.selectbox(key="p_row_huber-table-1").options
-    assert options[0] == "variance 1, Gaussian noise, δ = 10⁻⁵"
     app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-5", tab="rows")
     table = next(f.value for f in app.dataframe if "verdict" in f.value)
     assert set(table["share observed"]) == {"5 %", "10 %", "15 %"}
@@ -321,13 +353,10 @@ def test_bounds_and_ranges_are_shown_as_printed() -> None:
     }
 
 
-def test_a_trial_says_before_how_long_it_takes() -> None:
-    app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-3", tab="again")
-    assert re.search(r"One trial takes .*\d s, as when it was stored", texts(app))
-
-
 def test_a_row_is_run_again_live() -> None:
     app = open_page("papers", p_paper="huber", p_entry_huber="huber-table-1")
+    options = app.selectbox(key="p_row_huber-table-1").options
+    assert options[0] == "variance 1, Gaussian noise, δ = 10⁻⁵"
     app.button(key="run-row").click().run()
     wait(app)
     assert "exactly as stored" in texts(app)
@@ -346,12 +375,10 @@ def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
         TINY.replace(mechanism="gaussian", variance=2.0, rank=3),
     ]
     records = [record_of(run(spec)) for spec in specs]
-    with RunStore(own_store) as store:
-        for record in records:
-            store.add(record)
+    keep(own_store, *records)
     app = open_page("runs", runs=",".join(r.key for r in records[:2]) + ",nonsense")
     assert "1 run of this link is not in the store" in texts(app)
-    assert "Side by side" in "\n".join(s.value for s in app.subheader)
+    assert "Side by side" in headings(app)
     assert len(app.metric) == 2
     filtered = open_page("runs", r_mechanism="huber")
     assert "1 run" in texts(filtered)
@@ -369,9 +396,7 @@ def test_odd_rows_of_a_store_neither_end_the_page_nor_become_links(own_store: Pa
     link = '<a href="http://evil.example/x">click</a><b>BB</b> $x^2$'
     strange = replace(good, key="s" * len(good.key), algorithm=link, dataset=link)
     other = replace(good, key="o" * len(good.key), measure="another <b>measure</b>")
-    with RunStore(own_store) as store:
-        for record in (good, strange, other):
-            assert store.add(record)
+    keep(own_store, good, strange, other)
     app = open_page("runs", runs=",".join(r.key for r in (good, strange, other)))
     assert not app.exception
     assert "another release's measure" in texts(app).replace("\\", "")
@@ -389,13 +414,12 @@ def test_odd_rows_of_a_store_neither_end_the_page_nor_become_links(own_store: Pa
 
 def test_with_the_last_tick_taken_away_nothing_is_compared(own_store: Path) -> None:
     kept = record_of(run(TINY))
-    with RunStore(own_store) as store:
-        store.add(kept)
+    keep(own_store, kept)
     app = open_page("runs", runs=kept.key)
-    assert "Side by side" in "\n".join(s.value for s in app.subheader)
+    assert "Side by side" in headings(app)
     app.session_state["runs-ticked"] = True  # as after a tick, of which the table now has none
     app.run()
-    assert "Side by side" not in "\n".join(s.value for s in app.subheader)
+    assert "Side by side" not in headings(app)
     assert "runs" not in app.query_params
 
 
@@ -406,24 +430,14 @@ def test_a_store_that_cannot_be_read_is_told_and_pages_go_on(own_store: Path) ->
     app = open_page("tradeoffs")
     assert "damaged, or is no database" in texts(app)
     assert app.get("plotly_chart")
-    app = open_page(
-        "completion", dataset="low-rank", n="2", n_users="30", n_items="20", observed="0.5",
-        rank="2", iterations="2",
-    )  # fmt: skip
-    app.button(key="go").click().run()
-    wait(app)
+    app = run_on_the_page()
     assert app.metric  # the run is shown
     assert "not kept among past runs" in texts(app)
     assert own_store.read_text().startswith("this is no database")
 
 
 def test_runs_of_pages_are_kept(own_store: Path) -> None:
-    app = open_page(
-        "completion", dataset="low-rank", n="2", n_users="30", n_items="20", observed="0.5",
-        rank="2", iterations="2",
-    )  # fmt: skip
-    app.button(key="go").click().run()
-    wait(app)
+    run_on_the_page()
     assert run_store.store().count() == 2
     spec = RunSpec.from_json(run_store.store().rows(limit=1)[0]["spec"])
     assert (spec.data.n_users, spec.algorithm.iterations) == (30, 2)
@@ -461,9 +475,8 @@ def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> No
             "grid": [{"algorithm": ["als"], "mechanism": ["none", "huber"], "variance": [2.0]}],
         }
     )
-    with RunStore(own_store) as store:
-        for run_ in spec.plan():
-            store.add(failed(run_.spec, DataError("iteration 3 overflowed.")))
+    overflow = DataError("iteration 3 overflowed.")
+    keep(own_store, *(failed(planned.spec, overflow) for planned in spec.plan()))
     app = open_page("tradeoffs", **link)
     assert "10 of 10 runs could not be finished" in texts(app)
     assert "iteration 3 overflowed" in texts(app)
@@ -483,9 +496,7 @@ def test_runs_of_another_release_do_not_break_the_page(own_store: Path) -> None:
         replace(record, key="e", baseline=None),
         replace(record, key="f", value=None, error="*It* broke <b>here</b>."),
     ]
-    with RunStore(own_store) as store:
-        for one in odd:
-            store.add(one)
+    keep(own_store, *odd)
     assert not open_page("runs").exception
     for one in odd:
         assert not open_page("runs", runs=one.key).exception, one.key
@@ -517,22 +528,13 @@ def test_lessons_are_whole() -> None:
 @pytest.mark.parametrize("name", ["epsilon", "noise", "cost", "class"])
 def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
     for k, step in enumerate(lessons.lessons()[name].steps, start=1):
-        app = open_page(
-            step.page,
-            **{
-                key: f"{v:g}" if isinstance(v, float) else str(v)
-                for key, v in step.settings.items()
-            },
-            lesson=name,
-            step=str(k),
-        )
+        app = open_step(name, k)
         assert not app.error, (name, k)
         assert "From the address" not in texts(app), (name, k)
         here = {key: v for key, v in step.settings.items() if key != "run"}
         assert {key: app.session_state[key] for key in here} == here, (name, k)
         assert jobs.current() is not None or "run" not in step.settings, (name, k)
-        (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
-        question.set_value(step.options[step.right]).run()
+        question_of(app, step).set_value(step.options[step.right]).run()
         assert step.feedback[step.right] in texts(app)
         assert not app.exception
 
@@ -553,11 +555,7 @@ def test_a_lesson_is_begun_and_left() -> None:
 
 
 def test_a_step_on_the_same_page_runs_with_its_own_settings() -> None:
-    first = lessons.lessons()["class"].steps[4]
-    settings = {
-        key: f"{v:g}" if isinstance(v, float) else str(v) for key, v in first.settings.items()
-    }
-    app = open_page(first.page, **settings, lesson="class", step="5")
+    app = open_step("class", 5)
     app.button(key="lesson-next").click().run()
     job = jobs.current()
     assert job is not None
@@ -578,15 +576,13 @@ def test_a_timetable_has_the_minutes_and_the_link_of_each_step() -> None:
 def test_an_answer_is_kept_when_the_step_is_shown_again() -> None:
     step = lessons.lessons()["epsilon"].steps[0]
     app = open_page(step.page, lesson="epsilon", step="1")
-    (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
     assert not any("73 times" in m.value for m in app.markdown)  # the verdict would give it away
-    question.set_value(step.options[0]).run()
+    question_of(app, step).set_value(step.options[0]).run()
     assert any("guesses right at most 73 times in 100" in m.value for m in app.markdown)
     for k in ("2", "1"):
         app.query_params["step"] = k
         app.run()
-    (again,) = [r for r in app.radio if r.label == f"**{step.question}**"]
-    assert again.value == step.options[0]
+    assert question_of(app, step).value == step.options[0]
 
 
 @pytest.mark.parametrize("answers", [("wrong", "right"), ("right", "wrong")])
@@ -597,9 +593,8 @@ def test_the_first_answer_is_scored_until_the_lesson_is_begun_again(
     step = lesson.steps[0]
     app = open_page(step.page, lesson="epsilon", step="1")
     for answer in answers:
-        (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
         place = step.right if answer == "right" else step.right - 1
-        question.set_value(step.options[place]).run()
+        question_of(app, step).set_value(step.options[place]).run()
     app.switch_page("lessons.py")
     app.query_params.clear()
     app.query_params["done"] = "epsilon"
@@ -608,8 +603,7 @@ def test_the_first_answer_is_scored_until_the_lesson_is_begun_again(
     said = f"You answered {right} of {len(lesson.steps)} questions correctly at the first try."
     assert said in texts(app)
     app.button(key="lesson-again").click().run()
-    (question,) = [r for r in app.radio if r.label == f"**{step.question}**"]
-    assert question.value is None
+    assert question_of(app, step).value is None
 
 
 def test_the_address_is_shared_whole() -> None:

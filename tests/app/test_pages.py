@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -118,27 +119,25 @@ def test_home_follows_epsilon() -> None:
 
 
 @pytest.mark.parametrize("by", ["variance", "epsilon", "free"])
-@pytest.mark.parametrize("view", ["density", "log-density", "cdf"])
-def test_mechanisms_in_every_mode(by: str, view: str) -> None:
+def test_mechanisms_in_every_mode(by: str) -> None:
     app = open_page("mechanisms")
-    app.get("button_group")
     app.session_state["m_by"] = by
-    app.session_state["m_view"] = view
     app.session_state["m_staircase"] = True
-    app.run()
-    assert not app.exception
-    assert not app.error
-    assert len(app.get("plotly_chart")) == 6
+    for view in ("density", "log-density", "cdf"):
+        app.session_state["m_view"] = view
+        app.run()
+        assert not app.exception, view
+        assert not app.error, view
+        assert len(app.get("plotly_chart")) == 6, view
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.5, 20.0])
-@pytest.mark.parametrize("sensitivity", [0.1, 10.0])
-def test_mechanisms_at_the_ends_of_the_sliders(alpha: float, sensitivity: float) -> None:
+def test_mechanisms_at_the_ends_of_the_sliders() -> None:
     app = open_page("mechanisms")
-    app.session_state["m_alpha"] = alpha
-    app.slider(key="m_sensitivity").set_value(sensitivity)
-    app.select_slider(key="m_variance").set_value(0.1).run()
-    assert not app.exception
+    app.select_slider(key="m_variance").set_value(0.1)
+    for alpha, sensitivity in product((0.01, 0.5, 20.0), (0.1, 10.0)):
+        app.session_state["m_alpha"] = alpha
+        app.slider(key="m_sensitivity").set_value(sensitivity).run()
+        assert not app.exception, (alpha, sensitivity)
 
 
 def test_bad_links_are_named_and_the_usual_value_is_used() -> None:
@@ -164,12 +163,17 @@ def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
         c_algorithm="als",
         c_by="nominal_epsilon",
         n="3",
+        rank="7",
+        reg="2.5",
+        seed="11",
+        b_by="variance",
     )
     assert not app.warning
     assert app.selectbox(key="dataset").value == "skewed"
     assert app.selectbox(key="a_algorithm").value == "irls"
     assert app.selectbox(key="b_noise").value == "laplace"
-    assert app.number_input(key="c_nominal_epsilon").value == 5.0
+    numbers = {"c_nominal_epsilon": 5.0, "rank": 7, "reg": 2.5, "seed": 11, "b_variance": 2.0}
+    assert {key: app.number_input(key=key).value for key in numbers} == numbers
 
 
 @pytest.mark.parametrize(
@@ -189,23 +193,53 @@ def test_links_with_titles_work(page: str, key: str, title: str, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("page", "key", "value", "words"),
+    ("page", "bad"),
     [
-        ("completion", "clip", "maybe", "must be true or false"),
-        ("completion", "user", "99999", "a whole number from 1 to 4000"),
-        ("completion", "a_noise", "cauchy", "one of no noise, Huber"),
-        ("mechanisms", "m_samples", "5", "one of 1,000"),
-        ("mechanisms", "m_staircase", "perhaps", "true or false"),
-        ("mechanisms", "m_delta", "1", "above 0 and below 1"),
-        ("home", "home_epsilon", "0.05", "one of 0.1"),
-        ("home", "home_seed", "-1", "a whole number from 0"),
+        (
+            "completion",
+            {
+                "clip": ("maybe", "must be true or false"),
+                "user": ("99999", "a whole number from 1 to 4000"),
+                "a_noise": ("cauchy", "one of no noise, Huber"),
+            },
+        ),
+        (
+            "mechanisms",
+            {
+                "m_samples": ("5", "one of 1,000"),
+                "m_staircase": ("perhaps", "true or false"),
+                "m_delta": ("1", "above 0 and below 1"),
+            },
+        ),
+        (
+            "home",
+            {"home_epsilon": ("0.05", "one of 0.1"), "home_seed": ("-1", "a whole number from 0")},
+        ),
+        (
+            "audit",
+            {
+                "x_epsilon": ("0", "a number from 0.001"),
+                "x_confidence": ("1", "above 0.5 and at most 0.999999999"),
+                "x_case": ("worse", "one of as claimed"),
+                "x_runs": ("7", "one of 1,000"),
+            },
+        ),
+        (
+            "budget",
+            {
+                "u_delta": ("0", "at least 1e-15"),
+                "u_run": ("gone", "one of your own"),
+                "u_count": ("many", "a whole number from 1 to 10000"),
+            },
+        ),
     ],
 )
-def test_every_control_names_a_bad_link(page: str, key: str, value: str, words: str) -> None:
-    app = open_page(page, **{key: value})
-    assert any(words in w.value.replace("\\", "") for w in app.warning), [
-        w.value for w in app.warning
-    ]
+def test_every_control_names_a_bad_link(page: str, bad: dict[str, tuple[str, str]]) -> None:
+    app = open_page(page, **{key: value for key, (value, _) in bad.items()})
+    warnings = [w.value.replace("\\", "") for w in app.warning]
+    for value, words in bad.values():
+        # one sentence names both the value and what it must be
+        assert any(f"'{value}' is not allowed" in w and words in w for w in warnings), warnings
 
 
 @pytest.mark.parametrize(
@@ -269,22 +303,13 @@ def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     app.selectbox(key="b_noise").set_value("gaussian").run()
     app.number_input(key="b_variance").set_value(0.01)
     app.number_input(key="iterations").set_value(40).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert not app.exception
     assert not app.error
     assert any(
         "for each of 40 releases, " in m.value and "(as published" in m.value for m in app.markdown
     )
     assert any("over 40 releases" in m.value for m in app.markdown)
-
-
-def test_good_links_set_the_controls() -> None:
-    app = open_page("completion", rank="7", reg="2.5", seed="11", b_by="variance")
-    assert app.number_input(key="rank").value == 7
-    assert app.number_input(key="reg").value == 2.5
-    assert app.number_input(key="seed").value == 11
-    assert app.number_input(key="b_variance").value == 2.0
 
 
 def finish(app: AppTest, seconds: float = 60) -> AppTest:
@@ -297,12 +322,16 @@ def finish(app: AppTest, seconds: float = 60) -> AppTest:
     raise AssertionError("the run did not finish")
 
 
+def press_run(app: AppTest) -> AppTest:
+    app.button(key="go").click().run()
+    return finish(app)
+
+
 def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
     app = open_page("completion", tab="accounts")
     assert example_note(app)
     app.number_input(key="iterations").set_value(4).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert not example_note(app)
     table = app.dataframe[0].value
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
@@ -387,13 +416,11 @@ def test_presets_fill_in_the_papers_numbers() -> None:
 def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay() -> None:
     app = open_page("completion", dataset="low-rank", n_users="300", n="2", new_seed="false")
     app.number_input(key="iterations").set_value(2).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     kept = [m.value for m in app.metric]
     app.number_input(key="n_users").set_value(10).run()
     app.number_input(key="rank").set_value(50).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert any(
         "A: Rank r = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error
     )
@@ -401,8 +428,7 @@ def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay
     assert not app.exception
     app.number_input(key="n_users").set_value(300).run()
     app.number_input(key="rank").set_value(5).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert [m.value for m in app.metric] == kept
 
 
@@ -411,8 +437,7 @@ def test_each_run_draws_a_seed_unless_it_is_held() -> None:
     seen = []
     for held in (False, False, True):
         app.toggle(key="new_seed").set_value(not held).run()
-        app.button(key="go").click().run()
-        finish(app)
+        press_run(app)
         seen.append((app.number_input(key="seed").value, tuple(m.value for m in app.metric)))
     assert seen[0] != (0, ()) != seen[1] != seen[0]
     assert seen[2] == seen[1]
@@ -445,8 +470,7 @@ def test_users_are_protected() -> None:
     assert any("guaranteed ε" in m.value for m in app.markdown)
     assert app.selectbox(key="dataset").value == "skewed"
     app.number_input(key="user_rank").set_value(3).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert not app.error
     assert sum("guaranteed ε = 5 in total" in m.value for m in app.markdown) == 2
     said = "for one user; for teaching: the noise follows from its seed, so it is no guarantee"
@@ -456,8 +480,7 @@ def test_users_are_protected() -> None:
     assert not app.error
     app.selectbox(key="b_algorithm").set_value("dpals").run()
     app.number_input(key="beta").set_value(0.005).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     assert any("fewer than the rank" in e.value for e in app.error)
 
 
@@ -569,8 +592,7 @@ def test_real_ratings_show_titles(data_dir: Path) -> None:
     app.selectbox(key="dataset").set_value("ml-100k").run()
     assert app.number_input(key="reg").value == 10
     app.number_input(key="iterations").set_value(2).run()
-    app.button(key="go").click().run()
-    finish(app)
+    press_run(app)
     second = [d.value.iloc[:, 1].astype(str) for d in app.dataframe]
     assert any(cells.str.contains(r"\(19\d\d\)").all() for cells in second)
 

@@ -19,9 +19,10 @@ from dpmc_core.completion.recommending import (
 from dpmc_core.datasets.implicit import likes, user_split
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import skewed
-from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget
 from tests.completion.papers import papers_dpals
+from tests.steps import spending
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,10 @@ def dense(ratings: Ratings) -> np.ndarray:
     return table
 
 
+def rows_of_length_one(table: np.ndarray) -> np.ndarray:
+    return table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-9)
+
+
 def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
     """Weights, second moment, eigenvectors and every user's ridge system, written out with dense
     matrices.
@@ -43,11 +48,9 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
         split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query
     )
     train, served = dense(split.train), dense(split.train) + dense(split.query)
-    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(
-        axis=0
-    )
+    popularity = rows_of_length_one(train).sum(axis=0)
     weights = train * np.maximum(popularity, 1e-2) ** -0.35
-    weights /= np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), 1e-9)
+    weights = rows_of_length_one(weights)
     moment, apart = weights.T @ weights, ~np.eye(40, dtype=bool)
     found, strength, edge = np.zeros((40, 40)), {}, 0.0
     for _ in range(4):  # the diagonal is not released: what was found stands there
@@ -75,10 +78,7 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
 
 def test_most_popular_is_a_count_by_weights(split) -> None:
     (step,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
-    train = dense(split.train)
-    popularity = (train / np.maximum(np.linalg.norm(train, axis=1, keepdims=True), 1e-9)).sum(
-        axis=0
-    )
+    popularity = rows_of_length_one(dense(split.train)).sum(axis=0)
     assert np.allclose(step.model.block(np.array([7]))[0], 0.1 * popularity / popularity.max())
     assert step.releases == ()
 
@@ -194,9 +194,7 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
             ),
         ):
             data = ratings if solver is one_shot_moments else likes(ratings)
-            ledger = Ledger()
-            for step in solver(data, config, np.random.default_rng(seed), 1):
-                ledger = ledger.plus(step.releases)
+            _, ledger = spending(solver(data, config, np.random.default_rng(seed), 1))
             # nothing but the size and ε decides: the other table, with other ratings, gets the very
             # same releases
             planned = {repr(release) for release in ledger.releases}

@@ -1,6 +1,7 @@
 """ALS and IRLS against references that share no code with them, and what holds at every step."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,14 @@ from dpmc_core.metrics.ratings import rmse
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
     return skewed(70, 50, 1200, rank=3, seed=3)
+
+
+SOLVERS = {ALSConfig: als, IRLSConfig: irls}
+
+
+def steps_of(config: ALSConfig | IRLSConfig, ratings: Ratings, seed: int = 0, *workers: int):
+    """Steps of the algorithm that ``config`` is of."""
+    return SOLVERS[type(config)](ratings, config, np.random.default_rng(seed), *workers)
 
 
 def dense_als(ratings: Ratings, rank, reg, iterations, mechanism, seed):
@@ -53,7 +62,7 @@ def dense_als(ratings: Ratings, rank, reg, iterations, mechanism, seed):
 @pytest.mark.parametrize("rank", [4, 40])
 def test_als_equals_dense_normal_equations(ratings: Ratings, mechanism, rank: int) -> None:
     config = ALSConfig(rank=rank, reg=0.5, iterations=4, mechanism=mechanism)
-    *_, last = als(ratings, config, np.random.default_rng(11))
+    *_, last = steps_of(config, ratings, 11)
     u, v = dense_als(ratings, rank, 0.5, 4, mechanism, 11)
     np.testing.assert_allclose(last.model.user_factors, u, atol=1e-8)
     np.testing.assert_allclose(last.model.item_factors, v, atol=1e-8)
@@ -98,7 +107,7 @@ def test_irls_equals_its_definition(ratings: Ratings, mechanism, rank: int, inne
     config = IRLSConfig(
         rank=rank, reg=0.5, iterations=3, inner=inner, loss_alpha=0.4, mechanism=mechanism
     )
-    *_, last = irls(ratings, config, np.random.default_rng(2))
+    *_, last = steps_of(config, ratings, 2)
     u, v = dense_irls(ratings, rank, 0.5, 3, inner, 0.4, mechanism, 2)
     np.testing.assert_allclose(last.model.user_factors, u, atol=1e-7)
     np.testing.assert_allclose(last.model.item_factors, v, atol=1e-7)
@@ -122,7 +131,7 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
     """
     ratings, y = one_item()
     config = IRLSConfig(rank=2, reg=0.7, iterations=1, inner=100, loss_alpha=0.8)
-    step = next(irls(ratings, config, np.random.default_rng(0)))
+    step = next(steps_of(config, ratings))
     a = step.model.user_factors
 
     def objective(theta):
@@ -164,110 +173,75 @@ def test_one_irls_column_agrees_with_scikit_learn() -> None:
 
 
 def test_objective_never_rises_without_noise(ratings: Ratings) -> None:
-    for solver, config in (
-        (als, ALSConfig(rank=5, reg=1, iterations=15)),
-        (irls, IRLSConfig(rank=5, reg=1, iterations=15, inner=60, loss_alpha=20)),
+    for config in (
+        ALSConfig(rank=5, reg=1, iterations=15),
+        IRLSConfig(rank=5, reg=1, iterations=15, inner=60, loss_alpha=20),
     ):
-        values = [step.objective for step in solver(ratings, config, np.random.default_rng(0))]
+        values = [step.objective for step in steps_of(config, ratings)]
         for before, after in itertools.pairwise(values):
             assert after <= before * (1 + 1e-9)
 
 
 def test_irls_with_a_wide_loss_is_als(ratings: Ratings) -> None:
     wide = IRLSConfig(rank=4, reg=0.5, iterations=3, inner=1, loss_alpha=20)
-    *_, robust = irls(ratings, wide, np.random.default_rng(1))
-    *_, plain = als(ratings, ALSConfig(rank=4, reg=0.5, iterations=1), np.random.default_rng(1))
+    *_, robust = steps_of(wide, ratings, 1)
+    (plain,) = steps_of(ALSConfig(rank=4, reg=0.5, iterations=1), ratings, 1)
     assert np.isfinite(robust.objective)
-    first = next(
-        irls(
-            ratings,
-            IRLSConfig(rank=4, reg=0.5, iterations=1, inner=3, loss_alpha=20),
-            np.random.default_rng(1),
-        )
-    )
+    (first,) = steps_of(replace(wide, iterations=1, inner=3), ratings, 1)
     np.testing.assert_allclose(first.model.item_factors, plain.model.item_factors, atol=1e-9)
     assert first.objective == pytest.approx(plain.objective, rel=1e-9)
 
 
 def test_recovers_a_low_rank_matrix() -> None:
     data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
-    *_, last = als(data, ALSConfig(rank=3, reg=1e-3, iterations=60), np.random.default_rng(0))
+    *_, last = steps_of(ALSConfig(rank=3, reg=1e-3, iterations=60), data)
     truth = data.truth.left @ data.truth.right.T
     assert np.sqrt(np.mean((last.model.block(slice(None)) - truth) ** 2)) < 2e-3
 
 
-@pytest.mark.parametrize("solver_config", [(als, ALSConfig), (irls, IRLSConfig)])
-def test_same_seed_same_result_whatever_the_workers(ratings: Ratings, solver_config) -> None:
-    solver, config = solver_config
-    made = []
-    for workers in (1, 2, 3):
-        *_, last = solver(
-            ratings,
-            config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)),
-            np.random.default_rng(5),
-            workers,
-        )
-        made.append(last)
-    assert all(
-        np.array_equal(made[0].model.item_factors, other.model.item_factors) for other in made[1:]
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_same_seed_same_result_whatever_the_workers(ratings: Ratings, kind) -> None:
+    config = kind(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0))
+    one, two, three, different = (
+        [*steps_of(config, ratings, *of)][-1].model.item_factors
+        for of in ((5, 1), (5, 2), (5, 3), (6,))
     )
-    *_, different = solver(
-        ratings,
-        config(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0)),
-        np.random.default_rng(6),
-    )
-    assert not np.array_equal(made[0].model.item_factors, different.model.item_factors)
+    assert np.array_equal(one, two)
+    assert np.array_equal(one, three)
+    assert not np.array_equal(one, different)
 
 
 def test_every_step_records_what_it_released(ratings: Ratings) -> None:
     noise = Laplace(scale=1.0)
-    for step in als(
-        ratings, ALSConfig(rank=4, iterations=3, mechanism=noise), np.random.default_rng(0)
+    for config, count in (
+        (ALSConfig(rank=4, iterations=3, mechanism=noise), 1),
+        (IRLSConfig(rank=4, iterations=2, inner=6, mechanism=noise), 6),
     ):
-        (release,) = step.releases
-        assert (release.count, release.coordinates, release.mechanism) == (
-            1,
-            ratings.n_items * 4,
-            noise,
-        )
-        assert not release.sound
-    for step in irls(
-        ratings,
-        IRLSConfig(rank=4, iterations=2, inner=6, mechanism=noise),
-        np.random.default_rng(0),
-    ):
-        (release,) = step.releases
-        assert (release.count, release.coordinates) == (6, ratings.n_items * 4)
-    assert all(
-        not step.releases
-        for step in als(ratings, ALSConfig(rank=4, iterations=2), np.random.default_rng(0))
-    )
+        for step in steps_of(config, ratings):
+            (release,) = step.releases
+            assert (release.count, release.coordinates) == (count, ratings.n_items * 4)
+            assert release.mechanism == noise
+            assert not release.sound
+    assert not any(step.releases for step in steps_of(ALSConfig(rank=4, iterations=2), ratings))
 
 
 def test_defined_result_for_odd_shapes() -> None:
     one = Ratings.checked(np.array([0]), np.array([0]), np.array([4.0]), n_users=3, n_items=3)
-    for solver, config in (
-        (als, ALSConfig(rank=2, reg=1, iterations=5)),
-        (irls, IRLSConfig(rank=2, reg=1, iterations=5)),
-    ):
-        *_, last = solver(one, config, np.random.default_rng(0))
+    for kind in SOLVERS:
+        *_, last = steps_of(kind(rank=2, reg=1, iterations=5), one)
         assert np.isfinite(last.model.block(slice(None))).all()
         assert not last.model.user_factors[1:].any()  # users without ratings get no taste
         assert not last.model.item_factors[1:].any()
     noisy = ALSConfig(rank=2, reg=0.5, iterations=1, mechanism=Gaussian(scale=1.0))
-    step = next(als(one, noisy, np.random.default_rng(3)))
+    (step,) = steps_of(noisy, one, 3)
     rng = np.random.default_rng(3)
     start_item_factors(3, 2, rng)
     noise = Gaussian(scale=1.0).sample((1, 3, 2), rng)[0]
     np.testing.assert_allclose(
         step.model.item_factors[1:], noise[1:] / 0.5
     )  # Alg. 1 with an empty sum
-    robust = next(
-        irls(
-            one,
-            IRLSConfig(rank=2, reg=0.5, iterations=1, inner=2, mechanism=Gaussian(scale=1.0)),
-            np.random.default_rng(3),
-        )
+    (robust,) = steps_of(
+        IRLSConfig(rank=2, reg=0.5, iterations=1, inner=2, mechanism=Gaussian(scale=1.0)), one, 3
     )
     assert np.isfinite(robust.model.item_factors).all()
     assert robust.model.item_factors[1:].any()
@@ -276,9 +250,9 @@ def test_defined_result_for_odd_shapes() -> None:
 def test_rank_above_the_matrix_is_refused() -> None:
     data = low_rank(30, 6, rank=2, observed=0.5)
     with pytest.raises(ParameterError, match="rank = 7"):
-        next(als(data, ALSConfig(rank=7), np.random.default_rng(0)))
+        next(steps_of(ALSConfig(rank=7), data))
     with pytest.raises(ParameterError, match="at most 6"):
-        next(irls(data, IRLSConfig(rank=7), np.random.default_rng(0)))
+        next(steps_of(IRLSConfig(rank=7), data))
     for bad in ({"rank": 0}, {"reg": 0}, {"iterations": 0}, {"rank": 2.5}):
         with pytest.raises(ParameterError, match=next(iter(bad))):
             ALSConfig(**bad)

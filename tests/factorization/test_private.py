@@ -37,8 +37,15 @@ from dpmc_core.privacy import Ledger, Release, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.moments import packed, unpacked
+from tests.steps import spending
 
 BUDGET = Budget(epsilon=4.0, delta=1e-5)
+SOLVERS: dict[type, Any] = {CorrectedNMFConfig: corrected_nmf, MomentConfig: moment_nmf}
+
+
+def steps_of(config: CorrectedNMFConfig | MomentConfig, samples: Samples, seed: int = 0) -> Any:
+    """Steps of the private factorisation that ``config`` is of."""
+    return SOLVERS[type(config)](samples, config, np.random.default_rng(seed))
 
 
 class Replay(Curator):
@@ -90,30 +97,18 @@ def extreme(faces: Samples) -> Samples:
 
 FACES = extreme(contaminate(cartoon_faces(40, 3), 0.2, 0.7, 3))
 TEXTS = topic_documents(60, 3)
-CASES: dict[str, Any] = {
-    "sound, mean": lambda s, r: corrected_nmf(
-        s, CorrectedNMFConfig(rank=4, rounds=3, budget=BUDGET), r
+CASES = {
+    "sound, mean": CorrectedNMFConfig(rank=4, rounds=3, budget=BUDGET),
+    "sound, random": CorrectedNMFConfig(rank=4, rounds=2, start="random", budget=BUDGET),
+    "sound, outliers": CorrectedNMFConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET),
+    "moments": MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=500.0)),
+    "moments, Laplace": MomentConfig(
+        rank=4, rounds=5, budget=Budget(epsilon=5000.0, family="laplace")
     ),
-    "sound, random": lambda s, r: corrected_nmf(
-        s, CorrectedNMFConfig(rank=4, rounds=2, start="random", budget=BUDGET), r
-    ),
-    "sound, outliers": lambda s, r: corrected_nmf(
-        s, CorrectedNMFConfig(rank=4, rounds=2, outlier_penalty=0.5, budget=BUDGET), r
-    ),
-    "moments": lambda s, r: moment_nmf(
-        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=500.0)), r
-    ),
-    "moments, Laplace": lambda s, r: moment_nmf(
-        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=5000.0, family="laplace")), r
-    ),
+    "moments, refined": MomentConfig(rank=4, rounds=5, refinements=2, budget=Budget(epsilon=500.0)),
 }
-CASES["moments, refined"] = lambda s, r: moment_nmf(
-    s, MomentConfig(rank=4, rounds=5, refinements=2, budget=Budget(epsilon=500.0)), r
-)
-MEAN_ALONE: dict[str, Any] = {
-    "moments, too little ε for them": lambda s, r: moment_nmf(
-        s, MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=1.0)), r
-    )
+MEAN_ALONE = {
+    "moments, too little ε for them": MomentConfig(rank=4, rounds=5, budget=Budget(epsilon=1.0))
 }
 PHOTOGRAPHS = replace(FACES, drawn=False, name="photographs")
 ROWS = replace(FACES, drawn=False, shape=None, name="rows that are no pictures")
@@ -138,9 +133,7 @@ def test_every_release_is_a_sum_over_units_within_its_sensitivity(
 
     def run(keep: np.ndarray) -> tuple[list[tuple[str, np.ndarray, Release]], np.ndarray, Ledger]:
         Replay.given = []
-        ledger = Ledger()
-        for step in (CASES | MEAN_ALONE)[case](only(samples, keep), np.random.default_rng(9)):
-            ledger = ledger.plus(step.releases)
+        step, ledger = spending(steps_of((CASES | MEAN_ALONE)[case], only(samples, keep), 9))
         return Replay.given, step.dictionary, ledger
 
     everybody = np.ones(len(samples))
@@ -192,9 +185,7 @@ def test_whatever_one_picture_shows_nothing_else_moves(
             values = np.array(only(PHOTOGRAPHS, empty).values)
             values[:, alice] = unit_columns(picture[:, None])[:, 0]
             Replay.given = []
-            *_, step = (CASES | MEAN_ALONE)[case](
-                replace(PHOTOGRAPHS, values=values), np.random.default_rng(9)
-            )
+            *_, step = steps_of((CASES | MEAN_ALONE)[case], replace(PHOTOGRAPHS, values=values), 9)
             seen.append((Replay.given, step.dictionary))
     (before, dictionary), *others = seen
     for after, same in others:
@@ -211,18 +202,9 @@ def test_whatever_one_picture_shows_nothing_else_moves(
 def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
     budget = Budget(epsilon=epsilon, family=family)
     for samples in (FACES, TEXTS):
-        for steps in (
-            corrected_nmf(
-                samples,
-                CorrectedNMFConfig(rank=3, rounds=3, budget=budget),
-                np.random.default_rng(0),
-            ),
-            moment_nmf(
-                samples, MomentConfig(rank=3, rounds=3, budget=budget), np.random.default_rng(0)
-            ),
-        ):
+        for config in SOLVERS:
             ledger = Ledger()
-            for step in steps:
+            for step in steps_of(config(rank=3, rounds=3, budget=budget), samples):
                 ledger = ledger.plus(step.releases)
                 assert step.dictionary.shape == (samples.dimension, 3)
                 assert np.isfinite(step.dictionary).all()
@@ -245,7 +227,7 @@ def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -
     config = CorrectedNMFConfig(
         rank=9, rounds=1, inner=1, budget=Budget(epsilon=epsilon, family="laplace")
     )
-    (step,) = corrected_nmf(load_samples("lfw"), config, np.random.default_rng(0))
+    (step,) = steps_of(config, load_samples("lfw"))
     assert 0.9 * epsilon < state(Ledger(step.releases)).epsilon <= epsilon * (1 + 1e-6)
 
 
@@ -253,16 +235,11 @@ def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -
 def test_replacing_one_is_planned_with_root_two_of_the_sensitivities(samples: Samples) -> None:
     """All that is summed here is without negative entries, or an outer product."""
     budget = Budget(epsilon=2.0)
-    for make, config in ((corrected_nmf, CorrectedNMFConfig), (moment_nmf, MomentConfig)):
+    for config in SOLVERS:
         by_kind = {}
         for neighbours in ("add/remove-one", "replace-one"):
-            ledger = Ledger()
-            for step in make(
-                samples,
-                config(rank=3, rounds=3, budget=budget, neighbours=neighbours),
-                np.random.default_rng(0),
-            ):
-                ledger = ledger.plus(step.releases)
+            planned = config(rank=3, rounds=3, budget=budget, neighbours=neighbours)
+            _, ledger = spending(steps_of(planned, samples))
             said = state(ledger)
             assert said.neighbours == neighbours
             assert said.epsilon == pytest.approx(2.0, rel=1e-5)
@@ -284,7 +261,7 @@ def test_the_sound_start_tells_nothing() -> None:
     firsts = []
     for samples in (cartoon_faces(40, 3), other):
         config = CorrectedNMFConfig(rank=3, rounds=1, start="random", budget=Budget(epsilon=0.0101))
-        firsts.append(next(corrected_nmf(samples, config, np.random.default_rng(1))).dictionary)
+        firsts.append(next(steps_of(config, samples, 1)).dictionary)
     assert np.linalg.norm(firsts[0] - firsts[1]) < 0.1 * np.linalg.norm(firsts[0])
 
 
@@ -340,14 +317,13 @@ def test_the_start_as_published_gives_one_image_away(epsilon: float, step: float
     sound: dict[bool, list[float]] = {True: [], False: []}
     for alice, data in images.items():
         for seed in range(20):
-            ledger = Ledger()
-            for last in published_nmf(data.values, config, np.random.default_rng(seed)):
-                ledger = ledger.plus(last.releases)
+            published = published_nmf(data.values, config, np.random.default_rng(seed))
+            last, ledger = spending(published)
             seen[alice].append(last.dictionary[6:].sum(axis=0).max())
             said = state(ledger)
             budget = Budget(epsilon=said.epsilon)
             plan = CorrectedNMFConfig(rank=3, rounds=2, neighbours="replace-one", budget=budget)
-            *_, last = corrected_nmf(data, plan, np.random.default_rng(seed))
+            *_, last = steps_of(plan, data, seed)
             sound[alice].append(last.dictionary[6:].sum(axis=0).max())
     assert said.nominal
     assert said.caveats[0].startswith("Not private")
@@ -396,8 +372,7 @@ def test_more_faces_bring_the_true_parts_out() -> None:
     found = []
     for n in (300, 20_000):
         samples = cartoon_faces(n, 0)
-        config = MomentConfig(rank=20, budget=Budget(epsilon=1.0))
-        *_, step = moment_nmf(samples, config, np.random.default_rng(0))
+        *_, step = steps_of(MomentConfig(rank=20, budget=Budget(epsilon=1.0)), samples)
         found.append(share_found(samples.truth, step.dictionary))
     assert found[0] < 0.5
     assert found[1] > 0.9
@@ -408,13 +383,11 @@ def test_faces_beat_the_average_face_however_few() -> None:
     """A hundred photographs at ε = 1: what little is released is filled up with what is public."""
     from dpmc_core.datasets.factor_sets import load_samples
     from dpmc_core.experiments.tasks.factorize import baselines_of
-    from dpmc_core.factorization import fit_coefficients, objective
 
     faces = load_samples("lfw")
     average = float(baselines_of(faces, 25)["average column"].mean())
     for seed in range(5):
-        config = MomentConfig(rank=25, budget=Budget(epsilon=1.0))
-        *_, step = moment_nmf(faces, config, np.random.default_rng(seed))
+        *_, step = steps_of(MomentConfig(rank=25, budget=Budget(epsilon=1.0)), faces, seed)
         fits = fit_coefficients(faces.values, step.dictionary)
         assert objective(faces.values, step.dictionary, fits) < 0.65 * average
 
@@ -429,9 +402,7 @@ def test_few_photographs_release_their_mean_alone_and_say_so(
     said = {}
     for epsilon in (1.0, 20.0):
         config = MomentConfig(rank=9, budget=Budget(epsilon=epsilon), neighbours=neighbours)
-        ledger = Ledger()
-        for step in moment_nmf(faces, config, np.random.default_rng(0)):
-            ledger = ledger.plus(step.releases)
+        step, ledger = spending(steps_of(config, faces))
         statement = state(ledger)
         assert 0.999 * epsilon < statement.epsilon <= epsilon * (1 + 1e-9)
         assert (step.dictionary.max(axis=0) > 0).all()
@@ -490,9 +461,7 @@ def test_refinements_are_of_one_plan(samples: Samples) -> None:
     """Frequencies and mean are paid for once, two rounds come after, and all is in the budget."""
     budget = Budget(epsilon=3.0)
     config = MomentConfig(rank=3, rounds=3, refinements=2, budget=budget)
-    ledger = Ledger()
-    for step in moment_nmf(samples, config, np.random.default_rng(0)):
-        ledger = ledger.plus(step.releases)
+    step, ledger = spending(steps_of(config, samples))
     assert not step.rest
     made = {release.what: release.count for release in ledger.releases}
     assert made.pop("which parts go together (A)") == made.pop("what goes with each part (B)") == 2
@@ -505,7 +474,7 @@ def test_refinements_explain_more_than_the_moments() -> None:
     ends = []
     for refinements in (0, 3):
         config = MomentConfig(rank=3, rounds=30, refinements=refinements)
-        *_, step = moment_nmf(TEXTS, config, np.random.default_rng(1))
+        *_, step = steps_of(config, TEXTS, 1)
         fits = fit_coefficients(TEXTS.values, step.dictionary, 40)
         ends.append(objective(TEXTS.values, step.dictionary, fits))
     assert ends[1] < ends[0]
@@ -532,12 +501,8 @@ def test_words_are_chosen_by_what_was_released() -> None:
 
 def test_what_cannot_be_done_privately_is_refused() -> None:
     with pytest.raises(DataError, match="documents × words"):
-        next(
-            corrected_nmf(
-                TEXTS, CorrectedNMFConfig(rank=3, outlier_penalty=0.5), np.random.default_rng(0)
-            )
-        )
+        next(steps_of(CorrectedNMFConfig(rank=3, outlier_penalty=0.5), TEXTS))
     with pytest.raises(ParameterError, match="at most 40"):
-        next(moment_nmf(FACES, MomentConfig(rank=41), np.random.default_rng(0)))
+        next(steps_of(MomentConfig(rank=41), FACES))
     with pytest.raises(ParameterError, match="start"):
         CorrectedNMFConfig(start="svd")

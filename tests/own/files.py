@@ -3,22 +3,50 @@
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from PIL import Image
 from scipy.io import savemat
 
+from dpmc_core.datasets import own
+from dpmc_core.datasets.own.sets import OwnSet
+
 __all__ = [
     "documents_zip",
+    "entries",
     "faces_like",
     "good_files",
     "long_csv",
     "parquet",
+    "picture_file",
     "pictures_zip",
+    "read_table",
     "spoiled",
+    "table_of",
     "zipped",
 ]
+
+
+def table_of(*lines: str, header: str = "user,item,rating") -> bytes:
+    """A file of these lines, of one rating each unless the header says otherwise."""
+    return "\n".join([header, *lines]).encode()
+
+
+def read_table(data: bytes, file: str = "a.csv", **choices: Any) -> OwnSet:
+    """Ratings as they are read from a file."""
+    return own.read("ratings", file, data, **choices)
+
+
+def entries(table: OwnSet) -> dict[tuple[str, str], float]:
+    """Ratings by the names of their users and items."""
+    ratings = table.ratings
+    assert ratings is not None
+    return {
+        (ratings.user_label(user), ratings.item_label(item)): value
+        for user, item, value in zip(ratings.users, ratings.items, ratings.values, strict=True)
+    }
 
 
 def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",") -> bytes:
@@ -53,8 +81,14 @@ def picture(
 ) -> bytes:
     shape = (height, width) if mode == "L" else (height, width, 3)
     pixels = np.random.default_rng(seed).integers(1, 256, shape, dtype=np.uint8)
+    return picture_file(pixels, kind)
+
+
+def picture_file(pixels: np.ndarray | Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    """A picture as a file, of PNG's format unless ``kind`` is another."""
+    image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
     out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind)
+    image.save(out, kind, **options)
     return out.getvalue()
 
 

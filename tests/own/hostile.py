@@ -21,7 +21,16 @@ from PIL.PngImagePlugin import PngInfo
 from scipy import sparse
 from scipy.io import savemat
 
-from tests.own.files import documents_zip, long_csv, mat, npy, picture, pictures_zip, zipped
+from tests.own.files import (
+    documents_zip,
+    long_csv,
+    mat,
+    npy,
+    picture,
+    picture_file,
+    pictures_zip,
+    zipped,
+)
 
 
 def rows(cells: Callable[[int], str], count: int = 200, head: str = "user,item,rating") -> bytes:
@@ -118,10 +127,8 @@ def six(image: bytes, ends: str = "png") -> bytes:
 
 
 def png(**save: object) -> bytes:
-    out = io.BytesIO()
-    image = Image.fromarray(np.random.default_rng(1).integers(0, 255, (24, 24)).astype(np.uint8))
-    image.save(out, "PNG", **save)  # type: ignore[arg-type]
-    return out.getvalue()
+    shades = np.random.default_rng(1).integers(0, 255, (24, 24)).astype(np.uint8)
+    return picture_file(shades, **save)  # type: ignore[arg-type]
 
 
 def pictures_with_texts_that_unpack_to_much() -> bytes:
@@ -131,35 +138,26 @@ def pictures_with_texts_that_unpack_to_much() -> bytes:
 
 
 def pictures_that_move() -> bytes:
-    out = io.BytesIO()
-    frames = [Image.new("L", (24, 24), 40 * k + 9) for k in range(5)]
-    frames[0].save(out, "PNG", save_all=True, append_images=frames[1:])
-    return six(out.getvalue())
+    first, *others = [Image.new("L", (24, 24), 40 * k + 9) for k in range(5)]
+    return six(picture_file(first, save_all=True, append_images=others))
 
 
 def pictures_of_four_inks() -> bytes:
-    out = io.BytesIO()
-    Image.new("CMYK", (24, 24), (9, 99, 199, 3)).save(out, "JPEG")
-    return six(out.getvalue(), "jpg")
+    return six(picture_file(Image.new("CMYK", (24, 24), (9, 99, 199, 3)), "JPEG"), "jpg")
 
 
 def pictures_of_a_palette_with_holes() -> bytes:
-    out = io.BytesIO()
     shades = np.random.default_rng(3).integers(0, 255, (24, 24)).astype(np.uint8)
-    Image.fromarray(shades).convert("P").save(out, "PNG", transparency=bytes(range(200)))
-    return six(out.getvalue())
+    palette = Image.fromarray(shades).convert("P")
+    return six(picture_file(palette, transparency=bytes(range(200))))
 
 
 def pictures_of_one_pixel() -> bytes:
-    out = io.BytesIO()
-    Image.new("L", (1, 1), 200).save(out, "PNG")
-    return six(out.getvalue())
+    return six(picture_file(Image.new("L", (1, 1), 200)))
 
 
 def pictures_as_wide_as_they_can_be() -> bytes:
-    out = io.BytesIO()
-    Image.new("L", (65_000, 1), 200).save(out, "JPEG")
-    return six(out.getvalue(), "jpg")
+    return six(picture_file(Image.new("L", (65_000, 1), 200), "JPEG"), "jpg")
 
 
 def drawings_that_run() -> bytes:

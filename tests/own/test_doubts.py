@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
 from dpmc_core.errors import DataError, ParameterError
-from tests.own.files import faces_like, mat, npy
+from tests.own.files import entries, faces_like, mat, npy, read_table, table_of
 
 
 def jokes(header: bool = False, code: float = 99, users: int = 60, items: int = 12) -> bytes:
@@ -37,8 +36,7 @@ def jokes(header: bool = False, code: float = 99, users: int = 60, items: int = 
 
 def test_codes_and_counts_are_found_and_asked_about() -> None:
     for header in (False, True):
-        one = own.read("ratings", "jokes.csv", jokes(header))
-        assert one.ratings is not None
+        one = read_table(jokes(header))
         assert (one.ratings.n_users, one.ratings.n_items) == (60, 12)
         assert -10 <= one.ratings.low < one.ratings.high <= 10
         said = " ".join(one.doubts)
@@ -49,8 +47,7 @@ def test_codes_and_counts_are_found_and_asked_about() -> None:
 
 
 def test_the_answer_may_be_another_and_is_not_asked_again() -> None:
-    one = own.read("ratings", "jokes.csv", jokes(), missing="", without="")
-    assert one.ratings is not None
+    one = read_table(jokes(), missing="", without="")
     assert (one.ratings.n_items, one.ratings.high) == (13, 99)
     assert one.doubts == ()
     assert one.options() == {"missing": "", "without": ""}
@@ -59,14 +56,12 @@ def test_the_answer_may_be_another_and_is_not_asked_again() -> None:
 def test_both_forms_of_repeating_it_read_the_same() -> None:
     """Commas, quotes and blanks in names of columns included."""
     table = jokes(header=True).decode().replace("joke 3", '"a, ""b"" \'c\'"').encode()
-    one = own.read(
-        "ratings", "jokes.csv", table, without=("a, \"b\" 'c'", "joke 5"), missing=(99.0, -3)
-    )
+    one = read_table(table, without=("a, \"b\" 'c'", "joke 5"), missing=(99.0, -3))
     words = shlex.split(one.words())
     given = dict(w.split("=", 1) for w in words[words.index("--read") + 1 :: 2])
-    again = own.read("ratings", "jokes.csv", table, **given)
+    again = read_table(table, **given)
     assert again.reading == one.reading
-    assert own.read("ratings", "jokes.csv", table, **one.options()).reading == one.reading
+    assert read_table(table, **one.options()).reading == one.reading
 
 
 def table(values: np.ndarray) -> bytes:
@@ -79,10 +74,6 @@ def table(values: np.ndarray) -> bytes:
 def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:
     reading, asked = guess_ratings(open_table("a.csv", table(values)))
     return reading, {question.field: question.text for question in asked}
-
-
-def doubts_in(preview: own.Preview) -> dict[str, str]:
-    return {question.field: question.text for question in preview.asked}
 
 
 STARS = np.random.default_rng(3).integers(1, 6, (40, 6)).astype(float)
@@ -162,8 +153,7 @@ def wide(head: str, cell: Callable[[int], str], rows: int = 60) -> bytes:
 def test_who_is_a_user_of_a_wide_table_is_asked(
     head: str, cell: Callable[[int], str], users: int, asked: str
 ) -> None:
-    made = own.read("ratings", "a.csv", wide(head, cell))
-    assert made.ratings is not None
+    made = read_table(wide(head, cell))
     assert made.ratings.n_users == users
     said = [doubt for doubt in made.doubts if "What is protected" in doubt]
     assert len(said) == bool(asked)
@@ -218,36 +208,39 @@ def test_few_ratings_far_from_all_others_are_asked_about(
 def test_a_slip_beyond_an_end_of_stars_widens_the_scale_only_if_one_says_so(slip: float) -> None:
     values = STARS.copy()
     values[5, 5] = slip
-    made = own.read("ratings", "a.csv", table(values))
+    made = read_table(table(values))
     (asked,) = made.asked
     assert f"{slip:g} stands in 1 cell, first in line 7; all others are 1 to 5." in asked.text
     assert asked.choices == ("", f"{slip:g}")
     for choice, scale in zip(asked.choices, [(min(1, slip), max(5, slip)), (1, 5)], strict=True):
-        again = own.read("ratings", "a.csv", table(values), missing=choice)
+        again = read_table(table(values), missing=choice)
         assert again.entry.scale == scale
         assert again.asked == ()
 
 
 @pytest.mark.parametrize(
-    "name", ["plays", "n_plays", "views", "clicks", "listen_count", "purchases", "quantity"]
+    ("name", "most"),
+    [
+        *((n, 40) for n in ("plays", "n_plays", "views", "clicks", "listen_count", "purchases")),
+        ("quantity", 40),
+        *((n, 5) for n in ("rating", "viewpoint", "score", "player", "country_rating")),
+    ],
 )
-def test_columns_of_counts_are_asked_about(name: str) -> None:
-    lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 40}" for k in range(90))]
-    preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
-    assert "looks like counts" in doubts_in(preview)["value"]
-
-
-@pytest.mark.parametrize("name", ["rating", "viewpoint", "score", "player", "country_rating"])
-def test_columns_of_ratings_are_not(name: str) -> None:
-    lines = [f"user,item,{name}", *(f"u{k % 9},i{k},{k % 5}" for k in range(90))]
-    preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
-    assert "value" not in doubts_in(preview)
+def test_columns_of_counts_are_asked_about_and_those_of_ratings_are_not(
+    name: str, most: int
+) -> None:
+    made = read_table(
+        table_of(*(f"u{k % 9},i{k},{k % most}" for k in range(90)), header=f"user,item,{name}")
+    )
+    asked = [question.text for question in made.asked if question.field == "value"]
+    assert len(asked) == (most == 40)
+    assert all(f"'{name}' looks like counts" in text for text in asked)
+    assert set(asked) <= set(made.doubts)
 
 
 def test_ids_that_differ_in_blanks_around_them_are_one() -> None:
     rows = [f"{who},i{k},{1 + k % 5}" for k in range(12) for who in ("bob", " bob", "ann ")]
-    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode())
-    assert made.ratings is not None
+    made = read_table(table_of(*rows))
     assert made.ratings.user_labels == ("ann", "bob")
     assert any("rated already" in note for note in made.notes)
 
@@ -265,66 +258,45 @@ def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
     for k in range(60):
         lines.append(f"film {k},{rng.integers(1, 6)},{1000 + 7 * k},{1950 + k},{90 + k % 40}")
     preview = own.inspect("ratings", "a.csv", "\n".join(lines).encode())
-    assert isinstance(preview.reading, RatingsReading)
     assert (preview.reading.layout, preview.reading.value) == ("long", "rating")
-    assert "No column says that it names users" in doubts_in(preview)["user"]
+    (asked,) = (question.text for question in preview.asked if question.field == "user")
+    assert "No column says that it names users" in asked
 
 
 def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
     rows = [f"{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
-    one = own.read("ratings", "a.csv", "\n".join(["who,what,stars", *rows]).encode())
-    assert one.ratings is not None
+    one = read_table("\n".join(["who,what,stars", *rows]).encode())
     assert one.ratings.high == 4
     assert any("No column says that it names users: 'who'" in said for said in one.doubts)
     assert any("99 stands in 28 cells" in said for said in one.doubts)
-    known = own.read("ratings", "a.csv", "\n".join(["user,what,stars", *rows]).encode())
+    known = read_table("\n".join(["user,what,stars", *rows]).encode())
     assert not any("names users" in said for said in known.doubts)
 
 
-def test_counts_of_plays_are_asked_about() -> None:
-    rows = [f"u{k % 20},a{k % 7},{(k * k) % 97 + 1}" for k in range(140)]
-    one = own.read("ratings", "a.csv", "\n".join(["user,artist,plays", *rows]).encode())
-    assert any("'plays' looks like counts" in said for said in one.doubts)
-
-
 def test_a_table_of_items_by_users_protects_users() -> None:
-    wide = own.read("ratings", "w.csv", table(STARS))
+    wide = read_table(table(STARS))
     lines = table(STARS.T).decode().splitlines()
     header = ",".join(["movie", *(f"u{k}" for k in range(40))])
     rows = [f"i{k}," + line.split(",", 1)[1] for k, line in enumerate(lines[1:])]
-    turned = own.read("ratings", "t.csv", "\n".join([header, *rows]).encode())
-    assert asdict(turned.reading)["layout"] == "turned"
+    turned = read_table("\n".join([header, *rows]).encode())
+    assert turned.reading.layout == "turned"
     assert any("Rows are taken as items" in said for said in turned.doubts)
-    assert wide.ratings is not None
-    assert turned.ratings is not None
-
-    def held(one: own.OwnSet) -> dict[tuple[str, str], float]:
-        r = one.ratings
-        assert r is not None
-        return {
-            (r.user_label(u), r.item_label(i)): v
-            for u, i, v in zip(r.users, r.items, r.values, strict=True)
-        }
-
-    assert held(wide) == held(turned)
-    back = own.read(
-        "ratings", "t.csv", "\n".join([header, *rows]).encode(), layout="wide", user="movie"
-    )
-    assert back.ratings is not None
+    assert entries(wide) == entries(turned)
+    back = read_table("\n".join([header, *rows]).encode(), layout="wide", user="movie")
     assert back.ratings.n_users == 6
 
 
 @pytest.mark.parametrize("said", ["many", "nan", "inf", "1e99", "99;1", ",".join(["1"] * 21)])
 def test_what_is_no_code_is_refused(said: str) -> None:
     with pytest.raises(ParameterError, match=r"missing = .* at most 20 numbers with commas"):
-        own.read("ratings", "a.csv", table(STARS), missing=said)
+        read_table(table(STARS), missing=said)
 
 
 def test_a_column_to_pass_over_must_be_there() -> None:
     with pytest.raises(ParameterError, match=r"without = .* names of columns"):
-        own.read("ratings", "a.csv", table(STARS), without="x" * 200_000)
+        read_table(table(STARS), without="x" * 200_000)
     with pytest.raises(ParameterError, match=r"without = 'age' is not allowed: it must be one of"):
-        own.read("ratings", "a.csv", table(STARS), without="age")
+        read_table(table(STARS), without="age")
 
 
 @pytest.mark.parametrize(("count", "side"), [(400, 16), (49, 20), (64, 8)])
@@ -334,19 +306,17 @@ def test_both_ways_of_a_flat_table_are_told_apart_by_their_pixels(count: int, si
     flat = faces.reshape(count, -1)
     for made, rows in ((flat, "images"), (flat.T, "pixels")):
         one = own.read("images", "a.npy", npy(made))
-        assert asdict(one.reading)["rows"] == rows
-        assert one.images is not None
+        assert one.reading.rows == rows
         assert (len(one.images), one.images.shape) == (count, (side, side))
         assert any(f"is read as {count} images of {side}×{side}" in said for said in one.doubts)
     one = own.read("images", "a.mat", mat(faces=flat.T))
-    assert asdict(one.reading)["rows"] == "pixels"
+    assert one.reading.rows == "pixels"
 
 
 def test_a_stack_is_told_apart_by_its_pixels() -> None:
     faces = faces_like(30, 32)  # fewer images than an image has rows
     for made, usual in ((faces, True), (np.moveaxis(faces, 0, 2), False)):
         one = own.read("images", "a.npy", npy(made))
-        assert one.images is not None
         assert len(one.images) == 30
         assert bool(one.doubts) is not usual
 
@@ -354,8 +324,7 @@ def test_a_stack_is_told_apart_by_its_pixels() -> None:
 @pytest.mark.long
 def test_a_table_as_large_as_a_file_may_be() -> None:
     """20,000 rows of 101 columns, as collections of ratings of jokes have."""
-    one = own.read("ratings", "jester.csv", jokes(users=20_000, items=100))
-    assert one.ratings is not None
+    one = read_table(jokes(users=20_000, items=100))
     assert one.ratings.n_items == 100
 
 
@@ -369,7 +338,7 @@ def test_the_ends_of_the_scale_choose_no_column() -> None:
 def test_a_cell_too_long_is_refused_with_its_line() -> None:
     data = b"user,item,rating\n" + b"a,b,3\n" * 20 + b"a," + b"x" * 200_000 + b",3\n"
     with pytest.raises(DataError, match=r"after line 21: .* more than 131,072 characters"):
-        own.read("ratings", "a.csv", data)
+        read_table(data)
 
 
 def test_an_index_that_is_given_is_asked_about_no_more() -> None:
@@ -384,14 +353,11 @@ def test_nobodys_ratings_decide_what_is_not_rated_once_the_scale_is_given() -> N
     rows = [f"u{k},i{j},{(k * j) % 30 + 1}" for k in range(40) for j in range(30)]
     for often in (2, 3):
         table = "\n".join(["user,item,rating", *rows, *(f"v{k},i0,99" for k in range(often))])
-        guessed = own.read("ratings", "x.csv", table.encode())
-        given = own.read("ratings", "x.csv", table.encode(), low=1, high=100, users=60)
-        assert isinstance(guessed.reading, RatingsReading)
-        assert isinstance(given.reading, RatingsReading)
+        guessed = read_table(table.encode())
+        given = read_table(table.encode(), low=1, high=100, users=60)
         assert guessed.reading.missing == ((99.0,) if often == 3 else ())
         assert 99.0 not in given.reading.missing
         assert 999.0 in given.reading.missing
-        assert given.ratings is not None
         assert (given.ratings.values == 99).sum() == often
 
 

@@ -14,7 +14,6 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.table_files import open_table
@@ -25,19 +24,27 @@ from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
 from dpmc_core.experiments.worker.reading import call, inspect, read
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.topics import keep_words, learned_words, tc_w2v
-from tests.own.files import documents_zip, long_csv, mat, npy, pictures_zip, zipped
+from tests.own.files import (
+    documents_zip,
+    long_csv,
+    mat,
+    npy,
+    picture_file,
+    pictures_zip,
+    read_table,
+    table_of,
+    zipped,
+)
 
 
 def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps() -> None:
     first = 76561198000000000  # as Steam numbers people: neighbours are one number as fractions
     rows = [f"{first + u},{i},{(u + i) % 5 + 1}" for u in range(60) for i in range(4)]
-    one = own.read("ratings", "steam.csv", "\n".join(["user,item,rating", *rows, ",3,4"]).encode())
-    assert one.ratings is not None
+    one = read_table(table_of(*rows, ",3,4"))
     assert (one.ratings.n_users, len(one.ratings)) == (60, 240)
     assert one.ratings.user_label(0) == str(first)
     noughts = [f"{u},{i},{(len(u) + i) % 5 + 1}" for u in ("007", "7", "70", "8") for i in range(4)]
-    apart = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *noughts]).encode())
-    assert apart.ratings is not None
+    apart = read_table(table_of(*noughts))
     assert apart.ratings.n_users == 4
     buffer = BytesIO()
     table = pd.DataFrame(
@@ -49,21 +56,14 @@ def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps
     table["rating"] = np.arange(240) % 5 + 1.0
     table.loc[3, "user"] = pd.NA
     table.to_parquet(buffer)
-    whole = own.read("ratings", "steam.parquet", buffer.getvalue()).ratings
-    assert whole is not None
+    whole = read_table(buffer.getvalue(), "steam.parquet").ratings
     assert (whole.n_users, len(whole)) == (60, 239)
 
 
 @pytest.mark.parametrize("corner", ["userId", "", "id"])
 def test_the_first_line_of_a_pivot_names_its_items(corner: str) -> None:
     rows = [",".join([str(u), *(str((u * i) % 5 + 1) for i in range(5))]) for u in range(1, 9)]
-    one = own.read(
-        "ratings",
-        "w.csv",
-        "\n".join([f"{corner},101,102,103,104,105", *rows]).encode(),
-        layout="wide",
-    )
-    assert one.ratings is not None
+    one = read_table("\n".join([f"{corner},101,102,103,104,105", *rows]).encode(), layout="wide")
     assert one.ratings.item_labels == ("101", "102", "103", "104", "105")
     assert (one.ratings.n_users, one.ratings.high) == (8, 5.0)
 
@@ -91,11 +91,10 @@ def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
 
 def test_a_text_may_begin_with_two_letters_that_archives_begin_with() -> None:
     rows = [f"PK{k},{i},{i % 5 + 1}" for k in range(4) for i in range(4)]
-    own.read("ratings", "a.csv", "\n".join(["PK,item,rating", *rows]).encode(), user="PK")
+    read_table("\n".join(["PK,item,rating", *rows]).encode(), user="PK")
     texts = own.read(
         "documents", "a.txt", "\n".join(f"PK line {k}" for k in range(9)).encode()
     ).documents
-    assert texts is not None
     assert len(texts.texts) == 9
 
 
@@ -103,7 +102,6 @@ def test_names_in_an_archive_may_begin_with_a_dot_and_a_slash() -> None:
     one = own.read(
         "documents", "a.zip", zipped({f"./{k}.txt": b"some words here" for k in range(6)})
     )
-    assert one.documents is not None
     assert len(one.documents.texts) == 6
 
 
@@ -111,11 +109,8 @@ def test_sixteen_bits_keep_their_shades() -> None:
     shades = np.linspace(0, 65535, 144).astype(np.uint16).reshape(12, 12)
     files = {}
     for k in range(5):
-        buffer = BytesIO()
-        Image.fromarray(np.roll(shades, k)).save(buffer, "PNG")
-        files[f"{k}.png"] = buffer.getvalue()
+        files[f"{k}.png"] = picture_file(np.roll(shades, k))
     images = own.read("images", "a.zip", zipped(files)).images
-    assert images is not None
     assert len(np.unique(np.asarray(images.values)[:, 0])) > 100
 
 
@@ -127,8 +122,6 @@ def test_one_image_says_nothing_about_the_shades_of_another() -> None:
     bright = own.read(
         "images", "a.npy", npy(np.concatenate([stack, 1000 * stack[:1]])), side=8
     ).images
-    assert without is not None
-    assert bright is not None
     np.testing.assert_array_equal(np.asarray(bright.values)[:, :7], np.asarray(without.values))
 
 
@@ -149,9 +142,9 @@ def test_a_matlab_file_names_each_variable_once() -> None:
 
 def test_an_exported_scale_is_the_scale_to_the_last_digit() -> None:
     data = long_csv() + b"\n9,r0,new,0.1234567\n"
-    one = own.read("ratings", "a.csv", data, low=0.1234567)
+    one = read_table(data, low=0.1234567)
     assert one.options() == {"low": "0.1234567"}
-    own.read("ratings", "a.csv", data, **one.options())
+    read_table(data, **one.options())
 
 
 def test_a_model_of_words_goes_with_the_documents() -> None:
@@ -194,7 +187,6 @@ def test_a_process_that_has_read_a_file_ends_with_it(function: Callable[..., obj
         first = worker.pid
         ends = [(k, last) for k, _, last in [f for f in (found, *drawn) if f is not None]]
         assert ends == [(0, False), (0, True)]
-        assert first is not None
         assert worker.pid != first
     finally:
         worker.close()
@@ -207,19 +199,18 @@ def test_decimal_commas_are_read_as_points() -> None:
     ]
     data = "\n".join(["reader;book;stars;time", *rows]).encode()
     assert guess_ratings(open_table("a.csv", data))[0].value == "stars"
-    one = own.read("ratings", "a.csv", data)
-    assert one.ratings is not None
+    one = read_table(data)
     assert (one.ratings.low, one.ratings.high) == (1.0, 4.5)
     assert sorted(set(one.ratings.values)) == [1.0, 2.5, 3.0, 4.5]
     assert any("have a decimal comma, which is read as a point" in note for note in one.notes)
     thousands = data.replace(b",5;", b",500;").replace(b",0;", b",000;")
     with pytest.raises(DataError, match="leaves 0 ratings of 0 items by 0 users"):
-        own.read("ratings", "a.csv", thousands, value="stars")
+        read_table(thousands, value="stars")
 
 
 def test_files_of_another_kind_are_told_so() -> None:
     with pytest.raises(DataError, match="The table has 1 column; one rating a row takes three"):
-        own.read("ratings", "a.csv", b"some words and more words\n" * 30)
+        read_table(b"some words and more words\n" * 30)
     with pytest.raises(
         DataError, match="no document holds a word of three letters; is 'n' the column"
     ):
@@ -233,8 +224,7 @@ def test_files_of_another_kind_are_told_so() -> None:
 
 
 def test_usual_settings_fit_a_small_set() -> None:
-    one = own.read("ratings", "a.csv", long_csv(60, 12), name="own-ratings-x")
-    assert one.ratings is not None
+    one = read_table(long_csv(60, 12), name="own-ratings-x")
     with user_datasets.using(one):
         assert preset(WELL_REGULARISED, one.name)["rank"] == 4
         assert fitted({"rank": 12, "item_share": 0.15, "reg": 3.0}, one.name) == {
@@ -252,16 +242,14 @@ def test_many_zeros_are_asked_about() -> None:
         for u in range(1, 12)
     ]
     data = "\n".join(["who,a,b,c,d,e,f", *rows]).encode()
-    one = own.read("ratings", "w.csv", data, layout="wide", user="who")
+    one = read_table(data, layout="wide", user="who")
     assert any(
         "of the ratings are 0 and are taken as ratings; if 0 says “not rated” here" in note
         for note in one.notes
     )
-    told = own.read("ratings", "w.csv", data, layout="wide", user="who", zeros="missing")
+    told = read_table(data, layout="wide", user="who", zeros="missing")
     assert not any("are taken as ratings" in note for note in told.notes)
-    assert not any(
-        "are taken as ratings" in note for note in own.read("ratings", "a.csv", long_csv()).notes
-    )
+    assert not any("are taken as ratings" in note for note in read_table(long_csv()).notes)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +259,7 @@ def test_names_identify_whole_and_are_cut_only_where_they_are_shown(name: str) -
     rows = [
         f"u{u},{item},{(u + k) % 5 + 1}" for u in range(9) for k, item in enumerate((name, "b"))
     ]
-    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode()).ratings
-    assert made is not None
+    made = read_table(table_of(*rows)).ratings
     assert unicodedata.normalize("NFC", name) in made.item_labels
     table = "\n".join(["item,comedy", f"{name},1", "b,0"]).encode()
     listed = own.read_item_table("items.csv", table)
@@ -285,8 +272,7 @@ def test_names_identify_whole_and_are_cut_only_where_they_are_shown(name: str) -
 
 def test_names_that_begin_alike_are_held_out_apart() -> None:
     rows = [f"{'u' * 90}{u},i{i},{(u + i) % 5 + 1}" for u in range(9) for i in range(4)]
-    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode()).ratings
-    assert made is not None
+    made = read_table(table_of(*rows)).ratings
     assert made.n_users == 9
     assert len(set(made.drawing_numbers.tolist())) == 9
 
@@ -313,7 +299,7 @@ def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
 ) -> None:
     for end in ("", "\n\n"):
         with pytest.raises(DataError, match=re.escape(f"a.csv: {said}")):
-            own.read("ratings", "a.csv", ("\n".join(["user,item,rating", *lines]) + end).encode())
+            read_table(("\n".join(["user,item,rating", *lines]) + end).encode())
 
 
 def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
@@ -321,15 +307,14 @@ def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
     comma = plain.replace(",", ";").replace("1\n", "1,5\n")
     for text, high in ((plain, 5), (plain + "\n\n \n", 5), (comma, 5), ("sep=;\n" + comma, 5)):
         for data in (text, "\ufeff" + text, text.replace("\n", "\r\n")):
-            made = own.read("ratings", "a.csv", data.encode())
+            made = read_table(data.encode())
             assert (made.entry.users, made.entry.items, made.entry.ratings) == (9, 7, 63)
             assert made.asked == ()
-            assert made.entry.scale is not None
             assert made.entry.scale[1] == high
 
 
 def test_quotes_that_are_letters_are_told() -> None:
     text = "\n".join(["user,item,rating", *PLAIN, 'u1,"i5,3'])
-    made = own.read("ratings", "a.csv", text.encode())
+    made = read_table(text.encode())
     said = "Quotes are read as letters: not all are in pairs (the first: line 92)."
     assert any(note.startswith(said) for note in made.notes)

@@ -8,7 +8,6 @@ import struct
 import time
 import zipfile
 import zlib
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,16 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
 from tests.own.files import (
     documents_zip,
+    entries,
     good_files,
     long_csv,
     mat,
     npy,
     parquet,
     picture,
+    picture_file,
     pictures_zip,
+    read_table,
     spoiled,
     zipped,
 )
@@ -54,13 +56,7 @@ def reference(data: bytes) -> dict[tuple[str, str], float]:
     ],
 )
 def test_the_same_ratings_come_from_every_form(file: str, data: bytes) -> None:
-    ratings = own.read("ratings", file, data).ratings
-    assert ratings is not None
-    found = {
-        (ratings.user_label(u), ratings.item_label(i)): v
-        for u, i, v in zip(ratings.users, ratings.items, ratings.values, strict=True)
-    }
-    assert found == reference(long_csv())
+    assert entries(read_table(data, file)) == reference(long_csv())
 
 
 def test_columns_are_guessed_without_names() -> None:
@@ -68,9 +64,9 @@ def test_columns_are_guessed_without_names() -> None:
     body = "\n".join(
         ",".join((*line.split(",")[1:], line.split(",")[0])) for line in lines
     )  # user, item, rating, time
-    one = own.read("ratings", "u.csv", body.encode())
-    assert asdict(one.reading)["value"] == "column 3"
-    assert (asdict(one.reading)["user"], asdict(one.reading)["item"]) == ("column 1", "column 2")
+    one = read_table(body.encode())
+    assert one.reading.value == "column 3"
+    assert (one.reading.user, one.reading.item) == ("column 1", "column 2")
     assert one.options() == {}
 
 
@@ -82,14 +78,9 @@ def test_a_wide_table_is_the_same_as_a_long_one() -> None:
         for user in users
     ]
     wide = "\n".join([",".join(["user", *items]), *rows]).encode()
-    one = own.read("ratings", "w.csv", wide)
-    assert asdict(one.reading)["layout"] == "wide"
-    ratings = one.ratings
-    assert ratings is not None
-    assert {
-        (ratings.user_label(u), ratings.item_label(i)): v
-        for u, i, v in zip(ratings.users, ratings.items, ratings.values, strict=True)
-    } == known
+    one = read_table(wide)
+    assert one.reading.layout == "wide"
+    assert entries(one) == known
     assert "hold no rating" in " ".join(one.notes)
 
 
@@ -99,7 +90,7 @@ def test_what_is_left_out_is_counted() -> None:
         + b"\n1,r0,book 0,many\n1,r0,book 1,\n1,,book 1,3\n1,r1,book 2,inf\n"
         + b"1,r5,new,4\n1,r5,new,2\n1,r6,new,0\n"
     )
-    one = own.read("ratings", "a.csv", data, value="stars", twice="mean", zeros="missing")
+    one = read_table(data, value="stars", twice="mean", zeros="missing")
     said = " ".join(one.notes)
     assert "2 values are no finite numbers" in said
     assert "'many'" in said
@@ -107,7 +98,6 @@ def test_what_is_left_out_is_counted() -> None:
     assert "1 zero counts as not rated" in said
     assert "already; their mean counts" in said
     ratings = one.ratings
-    assert ratings is not None
     new = list(ratings.item_labels).index("new")
     assert ratings.values[ratings.items == new].tolist() == [3.0]
     assert (ratings.low, ratings.high) == (1.0, 5.0)
@@ -130,7 +120,7 @@ def test_what_is_left_out_is_counted() -> None:
 )
 def test_wrong_choices_are_named(choices: dict[str, object], said: str) -> None:
     with pytest.raises(DPMCError, match=said):
-        own.read("ratings", "a.csv", long_csv(), **choices)
+        read_table(long_csv(), **choices)
 
 
 HUGE = zipped({f"{k}.txt": b"a" * 19_000_000 for k in range(12)})
@@ -235,18 +225,17 @@ def test_bad_files_get_one_sentence(kind: str, file: str, data: bytes, said: str
 
 def test_pictures_of_different_sizes_need_a_side_and_are_told_so() -> None:
     mixed = zipped({f"{k}.png": picture(10 + k, 12, seed=k) for k in range(6)})
-    assert asdict(own.inspect("images", "a.zip", mixed).reading)["side"] == 32
+    assert own.inspect("images", "a.zip", mixed).reading.side == 32
     with pytest.raises(DataError, match="different sizes"):
         own.read("images", "a.zip", mixed, side=0)
     images = own.read("images", "a.zip", mixed, side=8).images
-    assert images is not None
     assert images.shape == (8, 8)
     assert len(images) == 6
 
 
 def test_images_are_the_same_from_every_form() -> None:
     stack = np.random.default_rng(1).integers(1, 256, (7, 8, 8)).astype(np.uint8)
-    as_files = zipped({f"{k}.png": _png(image) for k, image in enumerate(stack)})
+    as_files = zipped({f"{k}.png": picture_file(image) for k, image in enumerate(stack)})
     columns = stack.transpose(0, 2, 1).reshape(7, 64)  # column by column, as MATLAB lays images
     forms = [
         own.read("images", "a.zip", as_files),
@@ -262,14 +251,6 @@ def test_images_are_the_same_from_every_form() -> None:
         np.testing.assert_allclose(other, first, rtol=1e-12)
 
 
-def _png(image: np.ndarray) -> bytes:
-    from PIL import Image
-
-    out = io.BytesIO()
-    Image.fromarray(image).save(out, "PNG")
-    return out.getvalue()
-
-
 def test_documents_are_found_in_every_form() -> None:
     texts = [f"word{'abc'[k % 3]} common text number" for k in range(6)]
     lines = own.read("documents", "a.txt", "\n".join(texts).encode()).documents
@@ -282,10 +263,6 @@ def test_documents_are_found_in_every_form() -> None:
     archive = own.read(
         "documents", "a.zip", zipped({f"c{k % 2}/{k}.txt": t.encode() for k, t in enumerate(texts)})
     ).documents
-    assert lines is not None
-    assert paragraphs is not None
-    assert table is not None
-    assert archive is not None
     assert list(lines.texts) == list(paragraphs.texts) == list(table.texts) == texts
     assert sorted(archive.texts) == sorted(texts)
     assert table.labels == tuple(f"c{k % 2}" for k in range(6))
@@ -293,7 +270,7 @@ def test_documents_are_found_in_every_form() -> None:
 
 
 def test_a_set_is_seen_only_where_it_was_put() -> None:
-    mine = own.read("ratings", "a.csv", long_csv())
+    mine = read_table(long_csv())
     with pytest.raises(ParameterError, match="a set of this visit"):
         RunSpec.of(dataset=mine.name)
     with user_datasets.using(mine):
@@ -318,7 +295,7 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
     import gc
     import weakref
 
-    mine = own.read("ratings", "a.csv", long_csv())
+    mine = read_table(long_csv())
     words = own.read("documents", "a.zip", documents_zip(), name="own-words")
     with user_datasets.using(mine, words):
         spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2, reg=0.5)
@@ -345,7 +322,7 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
 
 
 def test_private_runs_on_own_data_keep_to_their_budget() -> None:
-    mine = own.read("ratings", "a.csv", long_csv(40, 20), low=1, high=5, users=40)
+    mine = read_table(long_csv(40, 20), low=1, high=5, users=40)
     table = "book\n" + "\n".join(f"book {k}" for k in range(20))
     mine = own.with_items(mine, own.read_item_table("books.csv", table.encode()))
     with user_datasets.using(mine):
@@ -361,7 +338,7 @@ def test_private_runs_on_own_data_keep_to_their_budget() -> None:
 
 @pytest.mark.nightly
 def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
-    mine = own.read("ratings", "a.csv", long_csv(20, 12))
+    mine = read_table(long_csv(20, 12))
     runs = PassingRuns()
     with user_datasets.using(mine):
         spec = SweepSpec.from_dict(
@@ -378,7 +355,7 @@ def test_a_sweep_of_own_data_runs_in_processes_and_is_kept_nowhere() -> None:
 
 
 def test_a_set_travels_without_what_was_worked_out() -> None:
-    mine = own.read("ratings", "a.csv", long_csv())
+    mine = read_table(long_csv())
     small = len(pickle.dumps(mine))
     with user_datasets.using(mine):
         run(RunSpec.of(dataset=mine.name, rank=2, iterations=1, reg=0.5))
@@ -419,7 +396,6 @@ def test_a_frame_with_odd_columns_is_read() -> None:
     )
     out = io.BytesIO()
     frame.to_parquet(out)
-    one = own.read("ratings", "a.parquet", out.getvalue())
-    assert one.ratings is not None
+    one = read_table(out.getvalue(), "a.parquet")
     assert one.ratings.user_labels == ("1", "2")  # whole numbers stay whole
-    assert asdict(one.reading)["value"] == "rating"
+    assert one.reading.value == "rating"

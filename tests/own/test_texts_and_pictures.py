@@ -1,6 +1,5 @@
 """Texts as their readers see them, in any script, and pictures as viewers show them."""
 
-import io
 import unicodedata
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ from dpmc_core.datasets import own
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
 from dpmc_core.errors import DataError
-from tests.own.files import faces_like, npy, zipped
+from tests.own.files import faces_like, npy, picture_file, zipped
 
 EVERY_WORD = TextFilter(min_documents=1, max_share=1)
 
@@ -48,7 +47,6 @@ def test_a_line_ends_at_lf_cr_lf_or_cr_and_nowhere_else() -> None:
     inside = "\u2028 \u2029 \x85 \x0b \x0c \x1c"
     text = "".join(f"river{inside}money{end}" for end in ("\n", "\r\n", "\r", "\n", "\n"))
     documents = own.read("documents", "a.txt", text.encode()).documents
-    assert documents is not None
     assert (len(documents.texts), documents.places.given) == (5, 5)
 
 
@@ -57,7 +55,6 @@ def test_a_missing_label_is_none_and_labels_are_whole() -> None:
     rows = [f"some words here {k},{label}" for k, label in enumerate((long + "1", long + "2") * 3)]
     data = "\n".join(["text,label", *rows, "more words here,", "other words here,  "]).encode()
     documents = own.read("documents", "a.csv", data, text="text", label="label").documents
-    assert documents is not None
     assert documents.labels == (long + "1", long + "2") * 3 + ("", "")
     assert documents.notes == ("2 documents have no class.",)
 
@@ -66,7 +63,6 @@ def test_classes_are_one_in_either_normal_form() -> None:
     folders = (unicodedata.normalize(form, "été") for form in ("NFC", "NFD", "NFC"))
     files = {f"{f}/{k}.txt": b"some words" for k, f in enumerate([*folders, "hiver", "hiver"])}
     documents = own.read("documents", "a.zip", zipped(files)).documents
-    assert documents is not None
     assert set(documents.labels) == {"été", "hiver"}
 
 
@@ -82,15 +78,7 @@ def test_bytes_that_are_no_text_are_refused_inside_an_archive_as_outside(
 
 
 def read_pictures(files: dict[str, bytes]) -> Samples:
-    images = own.read("images", "a.zip", zipped(files)).images
-    assert images is not None
-    return images
-
-
-def saved(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
-    out = io.BytesIO()
-    picture.save(out, kind, **options)
-    return out.getvalue()
+    return own.read("images", "a.zip", zipped(files)).images
 
 
 ON_WHITE = ("What is transparent in an image is shown on white.",)
@@ -109,8 +97,10 @@ def test_pictures_are_turned_as_viewers_turn_them(kind: str) -> None:
         exif = Image.Exif()
         exif[0x0112] = orientation
         turned = UPRIGHT if way is None else UPRIGHT.transpose(way)
-        files[f"{orientation}.{kind.lower()}"] = saved(turned, kind, exif=exif.tobytes())
-    files[f"9.{kind.lower()}"] = saved(UPRIGHT, kind, exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01")
+        files[f"{orientation}.{kind.lower()}"] = picture_file(turned, kind, exif=exif.tobytes())
+    files[f"9.{kind.lower()}"] = picture_file(
+        UPRIGHT, kind, exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01"
+    )
     images = read_pictures(files)
     assert images.shape == (16, 24)
     assert np.ptp(images.values, axis=1).max() < 0.016
@@ -123,9 +113,9 @@ def rgba(hidden: int, mode: str) -> bytes:
     opaque = np.full(grey.shape, 255, dtype=np.uint8)
     opaque[:8] = 0
     if mode == "LA":
-        return saved(Image.fromarray(np.dstack([grey, opaque])))
+        return picture_file(np.dstack([grey, opaque]))
     whole = Image.fromarray(np.dstack([grey, grey, grey, opaque]))
-    return saved(whole.quantize(256) if mode == "P" else whole)
+    return picture_file(whole.quantize(256) if mode == "P" else whole)
 
 
 def clear_colour(value: int, mode: str) -> bytes:
@@ -133,11 +123,11 @@ def clear_colour(value: int, mode: str) -> bytes:
     grey = np.array(UPRIGHT).clip(20, 230).astype(np.uint16)
     grey[:8] = value
     if mode == "I;16":
-        return saved(Image.fromarray(grey * 257), transparency=value * 257)
+        return picture_file(grey * 257, transparency=value * 257)
     if mode == "RGB":
         colours = Image.fromarray(np.dstack([grey] * 3).astype(np.uint8))
-        return saved(colours, transparency=(value,) * 3)
-    return saved(Image.fromarray(grey.astype(np.uint8)), transparency=value)
+        return picture_file(colours, transparency=(value,) * 3)
+    return picture_file(grey.astype(np.uint8), transparency=value)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +143,7 @@ def test_pictures_lie_on_white_whatever_is_hidden_below(
     white = np.array(UPRIGHT) if make is rgba else np.array(UPRIGHT).clip(20, 230)
     white[:8] = 255
     files = {f"{k}.png": make(k, mode) for k in (0, 5, 10, 250)}
-    files["white.png"] = saved(Image.fromarray(white))
+    files["white.png"] = picture_file(white)
     images = read_pictures(files)
     assert np.ptp(images.values, axis=1).max() < (0.005 if mode == "P" else 1e-12)
     assert images.notes == ON_WHITE
@@ -169,6 +159,5 @@ def test_arrays_of_four_colours_lie_on_white_too(kind: str, white: int) -> None:
     stack[1:, :4, :, :3] = rng.random((5, 4, 8, 3))
     stack[0, :4] = 1
     images = own.read("images", "a.npy", npy((stack * white).astype(kind))).images
-    assert images is not None
     assert np.ptp(images.values, axis=1).max() < 1e-12
     assert images.notes == ON_WHITE
