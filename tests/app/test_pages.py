@@ -3,6 +3,7 @@
 It draws, its controls work, bad links are named, runs and failures behave.
 """
 
+import json
 import re
 import threading
 import time
@@ -24,7 +25,7 @@ from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.limits import Limit
 from pages.parts.completion.controls import SHARED
 from pages.parts.server import jobs
-from pages.parts.ui import controls, glossary
+from pages.parts.ui import controls, densities, glossary
 from pages.parts.ui.looks import lowered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +129,10 @@ def test_mechanisms_in_every_mode(by: str) -> None:
         app.run()
         assert not app.exception, view
         assert not app.error, view
-        assert len(app.get("plotly_chart")) == 6, view
+        charts = app.get("plotly_chart")
+        assert len(charts) == 6, view
+        title = json.loads(charts[0].proto.spec)["layout"]["yaxis"]["title"]["text"]
+        assert title == densities.VIEWS[view][0]
 
 
 def test_mechanisms_at_the_ends_of_the_sliders() -> None:
