@@ -205,15 +205,20 @@ class PlanSpec(Config):
         return json.dumps(self.as_dict(), sort_keys=True)
 
 
-def within(margin: float, query: str) -> str:
-    """A margin of a ``query``, with its unit.
+def with_unit(amount: float, query: str) -> str:
+    """An answer to a ``query``, or how far off it may be, with its unit.
 
-    >>> within(1, "mean"), within(50, "count")
-    ('±1 point', '±50 people')
+    >>> with_unit(1, "mean"), with_unit(50, "count")
+    ('1 point', '50 people')
     """
     one, many = UNITS[query]
-    amount = three(margin)
-    return f"±{amount} {one if amount == '1' else many}"
+    number = three(amount)
+    return f"{number} {one if number == '1' else many}"
+
+
+def within(margin: float, query: str) -> str:
+    """A margin of a ``query``, with its unit: "±50 people"."""
+    return f"±{with_unit(margin, query)}"
 
 
 def halvings(changes: dict[str, float], query: str) -> list[str]:

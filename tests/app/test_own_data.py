@@ -219,7 +219,7 @@ def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
     (box,) = [s for s in app.selectbox if s.label == "User column"]
     box.set_value("when").run()
     assert any("three different columns" in e.value for e in app.error)
-    assert any("What was read before is still in use" in c.value for c in app.caption)
+    assert any("What was read before (a.csv) is still in use" in c.value for c in app.caption)
     (box,) = [s for s in app.selectbox if s.label == "Rating column"]
     box.set_value("stars").run()
     upload(app, "b.csv", b"only,two\n1,2\n")
@@ -246,7 +246,7 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     (codes,) = [box for box in app.text_input if "not rated" in box.label]
     codes.set_value("many").run()
     assert any("missing = 'many' is not allowed" in e.value for e in app.error)
-    assert any("What was read before is still in use" in c.value for c in app.caption)
+    assert any("What was read before (a.csv) is still in use" in c.value for c in app.caption)
     (codes,) = [box for box in app.text_input if "not rated" in box.label]
     codes.set_value("").run()
     assert not app.error

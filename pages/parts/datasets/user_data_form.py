@@ -122,8 +122,9 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
         st.error(controls.plain(str(error)), icon=":material/error:")
         if preview is None and kind == "ratings" and not name.lower().endswith(".parquet"):
             reading_form.separator(file_id)
-        if own_data.of_kind(kind) is not None:
-            st.caption("What was read before is still in use.")
+        before = own_data.of_kind(kind)
+        if before is not None:
+            st.caption(f"What was read before ({controls.plain(before.file)}) is still in use.")
 
 
 def _once(key: tuple[Any, ...], function: Callable[..., Any], *given: Any) -> Any:

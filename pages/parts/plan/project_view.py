@@ -12,7 +12,7 @@ from dpmc_core.config import parameters
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.planning.project import Item, Project, Shared, share_out, share_out_after
-from dpmc_core.planning.spec import QUERIES, within
+from dpmc_core.planning.spec import QUERIES, with_unit, within
 from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.wording import power, three
@@ -45,8 +45,8 @@ _COLUMNS = {
     "releases": "Releases",
     "share": "Share",
     "people": "People (mean)",
-    "low": "Least (mean, sum)",
-    "high": "Most (mean, sum)",
+    "low": "Least (mean, sum; points)",
+    "high": "Most (mean, sum; points)",
     "bins": "Bins (histogram)",
 }
 _NARROW = 11  # characters of a name below a bar, on a phone
@@ -225,7 +225,9 @@ def _releases(made: Shared) -> None:
                 "query": [row["query"] for row in rows],
                 "times": [row["releases"] for row in rows],
                 "margin, 95 %": [within(row["margin_95"], row["query"]) for row in rows],
-                "standard deviation": [three(row["standard_deviation"]) for row in rows],
+                "standard deviation": [
+                    with_unit(row["standard_deviation"], row["query"]) for row in rows
+                ],
                 "ε alone": [three(row["epsilon_alone"]) for row in rows],
             }
         ),

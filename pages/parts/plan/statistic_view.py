@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.planning import Candidate, Plan, PlanSpec, halved, plan
-from dpmc_core.planning.spec import QUERIES, UNITS, halvings, within
+from dpmc_core.planning.spec import QUERIES, UNITS, halvings, with_unit, within
 from dpmc_core.privacy import Ledger, odds_sentence, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
@@ -70,7 +70,7 @@ def mechanism_table(made: Plan) -> pd.DataFrame:
                 "total ε": three(one.epsilon),
                 "margin, 95 %": within(one.margin, made.spec.query),
                 **({"people": f"{one.people:,}"} if one.people is not None else {}),
-                "standard deviation": three(one.mechanism.std),
+                "standard deviation": with_unit(one.mechanism.std, made.spec.query),
             }
         )
     return pd.DataFrame(rows)
@@ -207,7 +207,10 @@ def findings(made: Plan) -> list[str]:
     spec = made.spec
     said = [odds_sentence(made.best.epsilon, spec.delta)]
     if spec.query in ("mean", "sum"):
-        said += [f"A person's number is {spec.low:g} to {spec.high:g} points."]
+        said += [
+            f"A person's number is {spec.low:g} to {spec.high:g} points: a point is one unit of "
+            "it, such as a year of age."
+        ]
     if not presenting():
         said += [ways_to_halve(made)]
     said += [
