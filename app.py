@@ -19,6 +19,8 @@ from pages.parts.server.layers import ahead, compressed, early, edge, files, gat
 # what the frame and Home import, and with it nearly all of the core
 FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.sections")
 
+_START = 60.0  # seconds in which a server loads and makes what most will ask for
+
 
 @asynccontextmanager
 async def start(_: object) -> AsyncIterator[None]:
@@ -29,6 +31,7 @@ async def start(_: object) -> AsyncIterator[None]:
     files.hold_made_files(runtime.get_instance().media_file_mgr)
     with suppress(ParameterError):  # of a setting: the page says so
         jobs.workers_start()
+    compressed.hold_back(_START)
     loading.begin(FIRST, warm.warm)
     yield
     compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)

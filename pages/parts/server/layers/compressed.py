@@ -38,6 +38,8 @@ _WAYS: dict[str, Callable[[bytes], bytes]] = {
 }
 # what is made smaller behind everything else, one after the other
 SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
+_changing = threading.Lock()
+_held: list[Callable[[], None]] | None = None  # what waits until a server that starts has started
 # names hold a digest of the content, so that what a name stands for never changes
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -54,13 +56,40 @@ class _File:
             if encoding not in self.made:
                 self.made[encoding] = _WAYS[encoding](self.path.read_bytes())
                 if encoding == "br":
-                    SLOWLY.submit(self.again)
+                    _submit(self.again)
             return self.made[encoding]
 
     def again(self) -> None:
         """Compress as far as brotli can."""
         give_way()
         self.made["br"] = brotli.compress(self.path.read_bytes(), quality=11)
+
+
+def hold_back(seconds: float) -> None:
+    """Compress nothing again for so long: processes that compute, whose turn comes last too, load
+    what the first runs need.
+    """
+    global _held
+    _held = []
+    timer = threading.Timer(seconds, _let_go)
+    timer.daemon = True
+    timer.start()
+
+
+def _let_go() -> None:
+    global _held
+    with _changing, suppress(RuntimeError):  # the server has ended meanwhile
+        works, _held = _held or [], None
+        for work in works:
+            SLOWLY.submit(work)
+
+
+def _submit(work: Callable[[], None]) -> None:
+    with _changing:
+        if _held is None:
+            SLOWLY.submit(work)
+        else:
+            _held.append(work)
 
 
 def give_way() -> None:
