@@ -22,8 +22,8 @@ class Terminal:
         return self.capsys.readouterr().out
 
     def json(self, line: str) -> Any:
-        """What a command gives that must succeed, as a program reads it."""
-        return json.loads(self.output(f"{line} --json").splitlines()[-1])
+        """What a command gives that must succeed, as a program reads it: all that is printed."""
+        return json.loads(self.output(f"{line} --json"))
 
     def refusal(self, line: str) -> str:
         """The one sentence of a command that must be refused: nothing but it is printed."""

@@ -363,7 +363,10 @@ def test_the_audit_command(terminal: Terminal) -> None:
         ("account laplace --target-epsilon -1", "target_epsilon = '-1' is not allowed"),
         ("account laplace --l1 1 --l2 2", "l2_sensitivity = 2"),
         ("account laplace --count 1.5", "count = '1.5'"),
-        ("account laplace --alpha 2", "alpha = 2.0 is not allowed: it must be left out for lap"),
+        (
+            "account laplace --alpha 2",
+            "alpha = 2.0 is not allowed: it must be left out for laplace",
+        ),
         ("account laplace --scale 1 --variance 1", "left out when scale is given"),
         (
             "account laplace --ledger x.json",

@@ -23,8 +23,9 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.algorithms import ALGORITHMS, ON_PARTITIONS, _found
 from dpmc_core.experiments.spec import known_names
+from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.noise import KINDS, NoNoise, RoundEpsilon
+from dpmc_core.privacy.noise import KINDS, Noise, NoNoise, RoundEpsilon
 from tests.terminal import Terminal
 
 # an algorithm, settings, and what its solver is given besides them
@@ -420,19 +421,35 @@ BETWEEN = (
 )
 
 
+def takes(card: Algorithm, kind: type[Noise], mechanism: str) -> bool:
+    """Whether an algorithm has this kind of noise; every one can do without."""
+    return kind is NoNoise or (
+        mechanism in card.mechanisms and any(issubclass(k, kind) for k in card.noise)
+    )
+
+
+# each by itself: a hundred specs drawn among all had no Laplace noise and two different variances
+NOISES = [
+    (kind, mechanism)
+    for kind in KINDS.values()
+    for mechanism in (("none",) if kind is NoNoise else RUN_FAMILIES)
+]
+
+
 @st.composite
-def specs(draw: st.DrawFn) -> RunSpec:
-    card = draw(st.sampled_from(CARDS))
+def specs(draw: st.DrawFn, kind: type[Noise], mechanism: str) -> RunSpec:
+    card = draw(st.sampled_from([c for c in CARDS if takes(c, kind, mechanism)]))
     task = draw(st.sampled_from(card.tasks))
     holds = ("images", "documents") if task == "factorize" else ("ratings",)
     dataset = draw(st.sampled_from(names(*holds)))
     flat = draw(filled(config_of(dataset))) | draw(filled(card.config))
-    kind = draw(st.sampled_from((NoNoise, *card.noise)))
     if kind is not NoNoise:
-        flat["mechanism"] = draw(st.sampled_from(card.mechanisms))
-        flat[kind.amount()] = draw(some(parameters(kind)[kind.field()]))
+        flat["mechanism"] = mechanism
+        amount = next(k for k in card.noise if issubclass(k, kind))
+        usual = st.floats(0.1, 50)  # a variance that every mechanism can have
+        flat[kind.amount()] = draw(usual | some(parameters(amount)[kind.field()]))
         flat["delta"] = draw(some(parameters(kind)["delta"]))
-        if flat["mechanism"] == "huber":
+        if mechanism == "huber":
             flat["alpha"] = draw(some(parameters(kind)["alpha"]))
     flat["seed"] = draw(some(parameters(RunSpec)["seed"]))
     try:
@@ -443,9 +460,12 @@ def specs(draw: st.DrawFn) -> RunSpec:
         return RunSpec.of(task=card.tasks[0], algorithm=card.name)
 
 
-@given(specs())
-def test_any_settings_go_there_and_back(spec: RunSpec) -> None:
-    there_and_back(spec)
+@pytest.mark.parametrize(("kind", "mechanism"), NOISES)
+@given(data=st.data())
+def test_any_settings_go_there_and_back(
+    kind: type[Noise], mechanism: str, data: st.DataObject
+) -> None:
+    there_and_back(data.draw(specs(kind, mechanism)))
 
 
 ON_THEIR_OWN = [("factorize" if card.factorize else "complete", card) for card in CARDS]
