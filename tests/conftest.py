@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.terminal import Terminal
+
 # the same examples every time, and no per-example clock: a busy machine is not a wrong result
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")
@@ -30,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "fail_slow",
     ):
         config.addinivalue_line("markers", f"{marker}: used by the borrowed SciPy checks only")
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str]) -> Terminal:
+    """A command line whose output is read."""
+    return Terminal(capsys)
 
 
 @pytest.fixture(scope="session")

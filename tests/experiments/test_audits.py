@@ -4,6 +4,8 @@ says.
 
 import json
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,8 @@ from dpmc_core.experiments.tasks.audit_targets import (
     pictures,
 )
 from dpmc_core.mechanisms import Laplace
+from dpmc_core.privacy import budget
+from tests.terminal import Terminal
 
 MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
@@ -117,29 +121,26 @@ def test_no_sound_statement_is_beaten(
         assert not any(result.beaten.values()), (view, result.verdict)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("algorithm", ["dpals", "private-fw", "moments"])
-def test_the_same_attack_catches_too_little_noise(
-    algorithm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With hardly any of the noise that the ledger says, the claim falls.
-
-    The test above could have failed.
-
-    A ten-thousandth: on a dozen people an honest plan's noise is so large that a hundredth of it
-    still hides somebody in DPALS.
+@pytest.fixture
+def too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ten-thousandth of the noise that the ledger says: on a dozen people an honest plan's noise
+    is so large that a hundredth of it still hides somebody in DPALS.
     """
-    from dpmc_core.privacy import budget
-
-    honest = budget.sample
+    honest, stream = budget.sample, budget.Curator.stream
     monkeypatch.setattr(budget, "sample", lambda release, rng: honest(release, rng) / 10_000)
-    stream = budget.Curator.stream
 
-    def weak(self: budget.Curator, name: str, pieces: int):
+    def weak(self: budget.Curator, name: str, pieces: int) -> Callable[[int], np.ndarray] | None:
         full = stream(self, name, pieces)
         return None if full is None else lambda k: full(k) / 10_000
 
     monkeypatch.setattr(budget.Curator, "stream", weak)
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("too_little_noise")
+@pytest.mark.parametrize("algorithm", ["dpals", "private-fw", "moments"])
+def test_the_same_attack_catches_too_little_noise(algorithm: str) -> None:
+    """The claim falls: the test above could have failed."""
     result = audit(
         AuditSpec(
             target=algorithm,
@@ -188,14 +189,11 @@ def test_no_sound_factorisation_is_beaten(algorithm: str, mechanism: str, epsilo
     assert not any(result.beaten.values()), result.verdict
 
 
+@pytest.mark.usefixtures("too_little_noise")
 @pytest.mark.parametrize("algorithm", ["private-nmf", "moment-nmf"])
 def test_the_same_attack_catches_a_factorisation_with_too_little_noise(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dpmc_core.privacy import budget
-
-    honest = budget.sample
-    monkeypatch.setattr(budget, "sample", lambda release, rng: honest(release, rng) / 10_000)
     # twelve pictures are so few that moment NMF smooths all of them away, going by the noise that
     # was planned
     monkeypatch.setattr("dpmc_core.factorization.moments._smooth", lambda mean, shape, std: mean)
@@ -341,105 +339,81 @@ def test_specs_as_text() -> None:
         assert words in str(caught.value)
 
 
-def json_of(capsys: pytest.CaptureFixture[str], *argv: str) -> dict:
-    assert main([*argv, "--json"]) == 0
-    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
-
-
-def test_the_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json_of(
-        capsys, "audit", "--case", "half-noise", "--runs", "20000", "--mechanism", "huber"
-    )
-    assert found["beaten"] == {"claimed": True}
-    assert found["spec"]["runs"] == 20_000
+def test_the_audit_command(terminal: Terminal) -> None:
+    result = terminal.json("audit --case half-noise --runs 20000 --mechanism huber")
+    assert result["beaten"] == {"claimed": True}
+    assert result["spec"]["runs"] == 20_000
     assert main(["audit", "--target", "als", "--runs", "100"]) == 0
-    said = capsys.readouterr()
-    assert "nominal, one release ε = 1" in said.out
-    assert "100 outputs of each dataset" in said.err
-    for argv, words in {
-        ("--epsilon", "0"): "epsilon = '0' is not allowed",
-        ("--runs", "many"): "runs = 'many'",
-        ("--case", "x"): "case = 'x'",
-        ("--target", "svd"): "target = 'svd'",
-    }.items():
-        assert main(["audit", *argv]) == 2
-        assert words in capsys.readouterr().err
+    printed = terminal.capsys.readouterr()
+    assert "nominal, one release ε = 1" in printed.out
+    assert "100 outputs of each dataset" in printed.err
 
 
-def test_the_account_command(capsys: pytest.CaptureFixture[str], tmp_path) -> None:
-    found = json_of(
-        capsys,
-        "account",
-        "huber",
-        "--alpha",
-        "1.5",
-        "--l1",
-        "0.5",
-        "--count",
-        "100",
-        "--target-epsilon",
-        "1",
-    )
-    answers = {a["method"]: a["epsilon"] for a in found["statement"]["accounts"]}
-    assert answers["pure"] == pytest.approx(75.0)
-    assert found["statement"]["epsilon"] == min(e for e in answers.values() if e is not None)
-    assert 0.999 < found["least_noise"]["epsilon"] <= 1
-    assert found["least_noise"]["factor"] > 1
-    path = tmp_path / "book.json"
-    path.write_text(json.dumps(found["ledger"]))
-    again = json_of(capsys, "account", "--ledger", str(path))
-    assert again["statement"]["accounts"] == found["statement"]["accounts"]
-    assert main(["account", "gaussian", "--variance", "4", "--l2", "1", "--coordinates", "9"]) == 0
-    said = capsys.readouterr().out
-    assert "Exact" in said
-    assert "assumed, not derived" in said
-    for argv, words in {
-        (): "family = '(none)' is not allowed: it must be one of huber",
-        ("laplace", "--delta", "1"): "delta = '1' is not allowed",
-        ("laplace", "--delta", "0"): "delta = '0' is not allowed",
-        ("laplace", "--target-epsilon", "-1"): "target_epsilon = '-1' is not allowed",
-        ("laplace", "--l1", "1", "--l2", "2"): "l2_sensitivity = 2",
-        ("laplace", "--count", "1.5"): "count = '1.5'",
-        ("laplace", "--alpha", "2"): "alpha = 2.0 is not allowed: it must be left out for laplace",
-        ("laplace", "--scale", "1", "--variance", "1"): "left out when scale is given",
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("audit --epsilon 0", "epsilon = '0' is not allowed"),
+        ("audit --runs many", "runs = 'many'"),
+        ("audit --case x", "case = 'x'"),
+        ("audit --target svd", "target = 'svd'"),
+        ("audit --spec {", "spec = '{'"),
+        ("account", "family = '(none)' is not allowed: it must be one of huber"),
+        ("account laplace --delta 1", "delta = '1' is not allowed"),
+        ("account laplace --delta 0", "delta = '0' is not allowed"),
+        ("account laplace --target-epsilon -1", "target_epsilon = '-1' is not allowed"),
+        ("account laplace --l1 1 --l2 2", "l2_sensitivity = 2"),
+        ("account laplace --count 1.5", "count = '1.5'"),
         (
-            "laplace",
-            "--ledger",
-            "x.json",
-        ): "family = 'laplace' is not allowed: it must be left out with --ledger",
-        ("--ledger", str(tmp_path / "none.json")): "cannot be read",
-        ("staircase", "--scale", "1"): "left out for staircase",
-    }.items():
-        assert main(["account", *argv]) == 2
-        out = capsys.readouterr()
-        assert words in out.err
-        assert out.out == ""  # no partial statement
+            "account laplace --alpha 2",
+            "alpha = 2.0 is not allowed: it must be left out for laplace",
+        ),
+        ("account laplace --scale 1 --variance 1", "left out when scale is given"),
+        (
+            "account laplace --ledger x.json",
+            "family = 'laplace' is not allowed: it must be left out with --ledger",
+        ),
+        ("account --ledger none.json", "cannot be read"),
+        ("account staircase --scale 1", "left out for staircase"),
+        ("mechanism laplace --release x", "release = 'x'"),
+        ("mechanism staircase --release 1", ""),
+    ],
+)
+def test_commands_refuse_in_one_sentence(line: str, message: str, terminal: Terminal) -> None:
+    assert message in terminal.refusal(line)
 
 
-def test_a_number_published_on_the_grid(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json_of(capsys, "mechanism", "laplace", "--release", "41.7", "--sensitivity", "1")
-    assert found["release"]["step"] == 2.0**-20
-    assert found["release"]["value"] / 2.0**-20 == round(found["release"]["value"] / 2.0**-20)
-    assert main(["mechanism", "laplace", "--release", "x"]) == 2
-    assert "release = 'x'" in capsys.readouterr().err
-    assert main(["mechanism", "staircase", "--release", "1"]) == 2
-    assert main(["mechanism", "gaussian", "--release", "1"]) == 0
-    assert "on a grid" in capsys.readouterr().out
+def test_the_account_command(terminal: Terminal, tmp_path: Path) -> None:
+    result = terminal.json("account huber --alpha 1.5 --l1 0.5 --count 100 --target-epsilon 1")
+    answers = {a["method"]: a["epsilon"] for a in result["statement"]["accounts"]}
+    assert answers["pure"] == pytest.approx(75.0)
+    assert result["statement"]["epsilon"] == min(e for e in answers.values() if e is not None)
+    assert 0.999 < result["least_noise"]["epsilon"] <= 1
+    assert result["least_noise"]["factor"] > 1
+    path = tmp_path / "book.json"
+    path.write_text(json.dumps(result["ledger"]))
+    again = terminal.json(f"account --ledger {path}")
+    assert again["statement"]["accounts"] == result["statement"]["accounts"]
+    shown = terminal.output("account gaussian --variance 4 --l2 1 --coordinates 9")
+    assert "Exact" in shown
+    assert "assumed, not derived" in shown
 
 
-def test_the_shown_command_makes_the_same_audit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_published_on_the_grid(terminal: Terminal) -> None:
+    release = terminal.json("mechanism laplace --release 41.7 --sensitivity 1")["release"]
+    assert release["step"] == 2.0**-20
+    assert release["value"] / 2.0**-20 == round(release["value"] / 2.0**-20)
+    assert "on a grid" in terminal.output("mechanism gaussian --release 1")
+
+
+def test_the_shown_command_makes_the_same_audit(terminal: Terminal) -> None:
     for spec in (
         AuditSpec(seed=123456789, epsilon=1.23456789, confidence=0.9999999, runs=200),
         AuditSpec(target="als", view="others", delta=1.5e-7, runs=100),
         AuditSpec(case="half-noise", mechanism="gaussian", runs=300),
     ):
-        found = json_of(capsys, *spec.command().split()[3:])
-        assert found["spec"] == spec.as_dict()
-    assert (
-        json_of(capsys, "audit", "--spec", json.dumps(found["spec"]), "--seed", "7")["spec"]["seed"]
-        == 7
-    )
-    assert main(["audit", "--spec", "{"]) == 2
+        assert terminal.json(spec.command())["spec"] == spec.as_dict()
+    text = json.dumps(spec.as_dict())
+    assert terminal.json(f"audit --spec '{text}' --seed 7")["spec"]["seed"] == 7
 
 
 def test_random_whole_numbers_of_any_size_are_uniform() -> None:

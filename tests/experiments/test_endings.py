@@ -13,7 +13,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import key_of, record_of
@@ -22,6 +21,7 @@ from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.paths import read_file
 from tests.partitioned.folders import ratings, written
+from tests.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
 COMMAND = (sys.executable, "-m", "dpmc_core")
@@ -52,22 +52,16 @@ variance = [1.0]
 
 
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder", "absent"])
-@pytest.mark.parametrize(
-    "words", [("complete", "als", "--data"), ("sweep",), ("account", "--ledger"), ("runs", "add")]
-)
+@pytest.mark.parametrize("line", ["complete als --data", "sweep", "account --ledger", "runs add"])
 def test_what_is_no_file_is_refused_at_once(
-    words: tuple[str, ...], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, kind: str, tmp_path: Path, terminal: Terminal
 ) -> None:
     place = Path("/dev/zero") if kind == "device" else tmp_path / "x"
     if kind == "pipe":
         os.mkfifo(place)
     elif kind == "folder":
         place.mkdir()
-    assert main([*words, str(place)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert said.count("\n") == 1
-    assert re.search("cannot be read|no such|No such", said)
+    assert re.search("cannot be read|no such|No such", terminal.refusal(f"{line} {place}"))
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:

@@ -5,22 +5,18 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dpmc_core import limits
-from dpmc_core.cli.common.main import _parser, main
-from dpmc_core.cli.common.options import spec_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, guess_bound, ledger_from_text, odds_sentence, state
+from tests.terminal import Terminal
 
 SMALL = RunSpec.of(n_users=50, n_items=40, observed=0.4, iterations=3, rank=5, reg=0.5)
 
@@ -28,24 +24,6 @@ SMALL = RunSpec.of(n_users=50, n_items=40, observed=0.4, iterations=3, rank=5, r
 def noise_of(spec: RunSpec) -> Mechanism:
     """What the solver draws from, on data of no importance."""
     return spec.card.prepare(spec.algorithm, spec.noise, None).mechanism
-
-
-@given(
-    st.sampled_from(["none", "huber", "laplace", "gaussian"]),
-    st.floats(0.1, 50),
-    st.integers(1, 256),
-    st.floats(1e-3, 1e4),
-    st.integers(0, 2**32 - 1),
-)
-def test_json_and_command_line_round_trips(
-    mechanism: str, variance: float, rank: int, reg: float, seed: int
-) -> None:
-    noise = {} if mechanism == "none" else {"variance": variance}
-    spec = RunSpec.of(mechanism=mechanism, rank=rank, reg=reg, seed=seed, **noise)
-    assert RunSpec.from_json(spec.to_json()) == spec
-    words = spec.command().split()[3:]
-    parsed = _parser(words).parse_args(words)
-    assert spec_of(parsed, ("rate", "recommend"), None) == spec
 
 
 @pytest.mark.parametrize(
@@ -284,29 +262,23 @@ def test_exports_are_runnable() -> None:
     assert scope["result"].final.test_rmse == run(spec).final.test_rmse
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    root = Path(__file__).resolve().parents[2]
-    return subprocess.run(
-        [sys.executable, "-m", "dpmc_core", *words],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def test_command_line_complete() -> None:
-    done = command(*SMALL.replace(mechanism="huber", variance=2.0).command().split()[3:], "--json")
-    assert done.returncode == 0, done.stderr
-    out = json.loads(done.stdout.splitlines()[-1])
-    assert out["rmse"] == run(SMALL.replace(mechanism="huber", variance=2.0)).final.test_rmse
+    """In a process of its own, which has the same numbers."""
+    spec = SMALL.replace(mechanism="huber", variance=2.0)
+    words = [sys.executable, *spec.command().split()[1:], "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    out = json.loads(done.stdout)
+    assert out["rmse"] == run(spec).final.test_rmse
     assert set(out) >= {"rmse", "baselines", "seconds", "statement", "ledger"}
     assert "iteration 3/3" in done.stderr
-    words = ["--iterations", "2", "--n-users", "30", "--n-items", "30", "--rank", "5"]
-    plain = command("complete", *words, "--reg", "0.5")
-    assert "not private" in plain.stdout
-    result = run(RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5))
+
+
+def test_a_run_is_compared_with_the_best_simple_model(terminal: Terminal) -> None:
+    spec = RunSpec.of(iterations=2, n_users=30, n_items=30, rank=5, reg=0.5)
+    # als and its set are what a command without them takes
+    shown = terminal.output("complete --iterations 2 --n-users 30 --n-items 30 --rank 5 --reg 0.5")
+    assert "not private" in shown
+    result = run(spec)
     name, against = result.best_baseline, result.against_baseline
     apart, half = against.mean, against.half_width
     verdict = (
@@ -317,35 +289,21 @@ def test_command_line_complete() -> None:
         else "this run is worse"
     )
     assert (
-        f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}"
-        in plain.stdout
+        f"against {name}, on the same ratings: {apart:+.4f} ± {half:.2g} (95 %): {verdict}" in shown
     )
 
 
-def test_command_line_mechanism_and_datasets() -> None:
-    words = [
-        "mechanism",
-        "huber",
-        "--alpha",
-        "1.5",
-        "--scale",
-        "1",
-        "--sensitivity",
-        "5",
-        "--delta",
-        "1e-5",
-        "--json",
-    ]
-    out = json.loads(command(*words).stdout.splitlines()[-1])
+def test_command_line_mechanism_and_datasets(terminal: Terminal) -> None:
+    out = terminal.json("mechanism huber --alpha 1.5 --scale 1 --sensitivity 5 --delta 1e-5")
     assert out["epsilon"] == 7.5
     assert out["epsilon_at_delta"] == pytest.approx(Huber(alpha=1.5).epsilon_at_delta(1e-5, 5))
-    assert json.loads(command("mechanism", "gaussian", "--json").stdout)["epsilon"] is None
-    names = [d["name"] for d in json.loads(command("datasets", "--json").stdout)["datasets"]]
+    assert terminal.json("mechanism gaussian")["epsilon"] is None
+    names = [d["name"] for d in terminal.json("datasets")["datasets"]]
     assert names[:4] == ["low-rank", "skewed", "orthogonal", "ml-100k"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "message"),
     [
         ("complete --rank many", "rank = 'many'"),
         ("complete --alpha 50", "alpha = '50' is not allowed: it must be a number from 0.01 to 20"),
@@ -368,14 +326,9 @@ def test_command_line_mechanism_and_datasets() -> None:
     ],
 )
 def test_command_line_mistakes_are_one_sentence(
-    words: str, said: str, capsys: pytest.CaptureFixture[str]
+    line: str, message: str, terminal: Terminal
 ) -> None:
-    assert main(words.split()) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert said in captured.err
-    assert captured.err.startswith("error: ")
-    assert captured.err.count("\n") == 1
+    assert message in terminal.refusal(line)
 
 
 def test_limits_describe_themselves() -> None:

@@ -13,7 +13,6 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
@@ -21,6 +20,7 @@ from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.tasks.factorize import reference
 from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.factorization.public_images import parts_without_data
+from tests.terminal import Terminal
 
 FACTORIZERS = of_task("factorize")
 SMALL = {"dataset": "cartoon", "n_samples": 150, "rank": 6}
@@ -220,26 +220,11 @@ def test_missing_sets_say_where_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp
         run(RunSpec.of(dataset="guardian"))
 
 
-def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(
-        [
-            "factorize",
-            "moment-nmf",
-            "--dataset",
-            "topics",
-            "--n-samples",
-            "300",
-            "--mechanism",
-            "gaussian",
-            "--epsilon",
-            "20",
-            "--rank",
-            "6",
-            "--json",
-        ]
+def test_the_command_line(terminal: Terminal) -> None:
+    out = terminal.json(
+        "factorize moment-nmf --dataset topics --n-samples 300 --mechanism gaussian"
+        " --epsilon 20 --rank 6"
     )
-    out = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert code == 0
     assert out["objective"] > 0
     assert set(out["baselines"]) == {"average column"}
     assert "npmi" in out["coherence"]
@@ -247,37 +232,20 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert out["statement"]["epsilon"] == pytest.approx(20, rel=1e-5)
     spec = RunSpec.from_dict(out["spec"])
     assert run(spec).final.objective == pytest.approx(out["objective"])
-    assert main(spec.command().split()[3:]) == 0
-    shown = capsys.readouterr().out
+    shown = terminal.output(spec.command())
     assert "NPMI coherence" in shown
     assert "average column" in shown
-    quiet = ["factorize", "nmf", "--spec", spec.to_json(), "--mechanism", "none"]
-    assert main([*quiet, "--epsilon", "2"]) == 2
-    assert "epsilon" in capsys.readouterr().err
-    assert main([*quiet, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["statement"]["unit"] == "none"
-    assert main(["factorize", "--w2v", "--rank", "2"]) == 2
-    assert "left out for images" in capsys.readouterr().err
-    assert main(["factorize", "--rank", "many"]) == 2
-    assert "rank = 'many' is not allowed" in capsys.readouterr().err
-    assert (
-        main(
-            [
-                "factorize",
-                "private-nmf-published",
-                "--dataset",
-                "cartoon",
-                "--n-samples",
-                "60",
-                "--rank",
-                "3",
-                "--mechanism",
-                "gaussian",
-            ]
-        )
-        == 0
-    )
-    assert "from its start, which is made of the raw data" in capsys.readouterr().out
+    quiet = f"factorize nmf --spec '{spec.to_json()}' --mechanism none"
+    assert terminal.json(quiet)["statement"]["unit"] == "none"
+    for line, message in (
+        (f"{quiet} --epsilon 2", "epsilon"),
+        ("factorize --w2v --rank 2", "left out for images"),
+        ("factorize --rank many", "rank = 'many' is not allowed"),
+    ):
+        assert message in terminal.refusal(line)
+    published = "factorize private-nmf-published --dataset cartoon --n-samples 60 --rank 3"
+    shown = terminal.output(f"{published} --mechanism gaussian")
+    assert "from its start, which is made of the raw data" in shown
 
 
 @pytest.mark.nightly

@@ -117,15 +117,17 @@ def test_figures_of_dpals_show_its_rivals_and_ours() -> None:
             assert algorithms == ({"als", "global mean"} if epsilon == "none" else private)
 
 
+def row_of(name: str, **setting: str) -> Row:
+    """The first row of a table with these settings."""
+    return next(r for r in rows_of(name) if setting.items() <= r.setting.items())
+
+
 def difference(name: str, one: dict[str, str], other: dict[str, str]) -> str:
     """Whether the rows of settings ``one`` have "lower" or "higher" values than those of ``other``,
     by a paired 95 % interval; "" where neither.
     """
-    values = [
-        next(stored(name).row(r.id) for r in rows_of(name) if setting.items() <= r.setting.items())
-        for setting in (one, other)
-    ]
-    steps = np.subtract(values[0].values, values[1].values)
+    first, second = (stored(name).row(row_of(name, **s).id).values for s in (one, other))
+    steps = np.subtract(first, second)
     half = t_half_width(tuple(steps))
     return "lower" if steps.mean() < -half else "higher" if steps.mean() > half else ""
 
@@ -183,109 +185,89 @@ def test_whether_noise_helps_on_ml_100k_belongs_to_its_variance() -> None:
 
 
 def test_settings_are_the_printed_ones() -> None:
-    row = next(
-        r
-        for r in rows_of("huber-table-3")
-        if "observed=0.15;algorithm=irls;mechanism=huber" in r.id and "variance=2" in r.id
+    (spec, *_) = specs_of(
+        row_of("huber-table-3", observed="0.15", algorithm="irls", mechanism="huber", variance="2")
     )
-    (spec, *_) = specs_of(row)
     solver = spec.algorithm
     assert (solver.iterations, solver.inner, solver.reg, solver.rank) == (50, 20, 0.5, 5)
     assert spec.data.true_rank == 5
     assert spec.data.observed * (1 - spec.data.test_fraction) == pytest.approx(0.15)
     assert (spec.noise.mechanism, spec.noise.variance) == ("huber", 2.0)
     assert solver.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
-    sweet = next(
-        r for r in rows_of("huber-table-5") if "observed=0.10;algorithm=als;mechanism=none" in r.id
+    (spec, *_) = specs_of(
+        row_of("huber-table-5", observed="0.10", algorithm="als", mechanism="none")
     )
-    (spec, *_) = specs_of(sweet)
     assert (1 - spec.data.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)
     assert (spec.algorithm.rank, spec.algorithm.iterations) == (32, 100)
     assert spec.data.zeros == "rating"
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "more", "kind"),
+    ("text", "value", "rounding", "within", "kind"),
     [
-        ("1.50", [1.504], {"exact": True, "rounding": 0.005}, REPRODUCED),
-        ("1.50", [1.51], {"exact": True, "rounding": 0.005}, DIFFERS),
-        ("1.50", [1.51], {"exact": True, "rounding": 0.005, "within": 0.01}, REPRODUCED),
-        ("1.00", [1.015, 1.016, 1.014], {}, REPRODUCED),  # within 2 %
-        ("1.00", [1.03, 1.031, 1.029], {}, DIFFERS),
-        ("1.00", [0.8, 1.3, 1.1], {}, REPRODUCED),  # within what chance allows
-        (
-            "2.00",
-            [1.5, 1.6, 1.55],
-            {"reference": (1.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])},
-            TREND,
-        ),
-        (
-            "2.00",
-            [1.5, 1.6, 1.55],
-            {"reference": (3.0, [(1.5, 1.0), (1.6, 1.1), (1.55, 1.06)])},
-            DIFFERS,
-        ),  # the other way
-        (
-            "2.00",
-            [1.5, 1.6, 1.55],
-            {"reference": (1.0, [(1.5, 1.4), (1.6, 1.7), (1.55, 1.54)])},
-            DIFFERS,
-        ),  # not told apart
-        (
-            "2.00",
-            [1.2, 1.3, 1.25],
-            {"reference": (1.0, [(1.2, 0.9), (1.3, 1.0), (1.25, 0.94)])},
-            DIFFERS,
-        ),  # too far
-        ("2.00", [], {}, MISSING),
+        ("1.50", 1.504, 0.005, 0.0, REPRODUCED),
+        ("1.50", 1.51, 0.005, 0.0, DIFFERS),
+        ("1.50", 1.51, 0.005, 0.01, REPRODUCED),
         # both sides of every border
-        ("1.00", [1.0201, 1.0201, 1.0201], {}, DIFFERS),
-        ("1.00", [0.9801, 0.9801, 0.9801], {}, REPRODUCED),
-        ("1.00", [0.9799, 0.9799, 0.9799], {}, DIFFERS),
-        (
-            "1.00",
-            [1.101, 1.201, 1.151],
-            {},
-            REPRODUCED,
-        ),  # mean 1.151; √2 × 0.1242 = 0.1757 allows it
-        ("1.00", [1.128, 1.228, 1.178], {}, DIFFERS),  # 0.178 is beyond 0.1757
-        ("1.00", [0.722, 0.922, 0.822], {}, REPRODUCED),  # mean .822, allowed .351
-        (
-            "1.00",
-            [1.49, 1.49, 1.491],
-            {"reference": (0.5, [(1.49, 1.0), (1.49, 1.001), (1.491, 1.0)])},
-            TREND,
-        ),
-        (
-            "1.00",
-            [1.51, 1.51, 1.511],
-            {"reference": (0.5, [(1.51, 1.0), (1.51, 1.001), (1.511, 1.0)])},
-            DIFFERS,
-        ),
-        (
-            "1.00",
-            [0.67, 0.67, 0.671],
-            {"reference": (0.5, [(0.67, 0.4), (0.67, 0.401), (0.671, 0.4)])},
-            TREND,
-        ),
-        (
-            "1.00",
-            [0.66, 0.66, 0.661],
-            {"reference": (0.5, [(0.66, 0.4), (0.66, 0.401), (0.661, 0.4)])},
-            DIFFERS,
-        ),
-        ("1.00", [1.3], {"reference": (0.5, [(1.3, 1.0)])}, DIFFERS),  # one trial shows no trend
-        ("1.50", [1.495], {"exact": True, "rounding": 0.005}, REPRODUCED),
-        ("1.50", [1.494], {"exact": True, "rounding": 0.005}, DIFFERS),
-        ("1.50", [1.48], {"exact": True, "within": 0.01}, DIFFERS),
-        ("-1.50", [-1.51], {"exact": True, "within": 0.01}, REPRODUCED),
-        (None, [1.0], {}, UNPRINTED),
+        ("1.50", 1.495, 0.005, 0.0, REPRODUCED),
+        ("1.50", 1.494, 0.005, 0.0, DIFFERS),
+        ("1.50", 1.48, 0.0, 0.01, DIFFERS),
+        ("-1.50", -1.51, 0.0, 0.01, REPRODUCED),
     ],
 )
-def test_verdicts(text: str | None, values: list[float], more: dict, kind: str) -> None:
-    found = verdict(text, more.pop("rounding", 0.0), values, **more)
-    assert found.kind == kind
-    assert found.why.endswith(".")
+def test_verdicts_on_what_is_exact(
+    text: str, value: float, rounding: float, within: float, kind: str
+) -> None:
+    judged = verdict(text, rounding, [value], exact=True, within=within)
+    assert judged.kind == kind
+    assert judged.why.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "kind"),
+    [
+        ("1.00", [1.015, 1.016, 1.014], REPRODUCED),  # within 2 %
+        ("1.00", [1.03, 1.031, 1.029], DIFFERS),
+        ("1.00", [0.8, 1.3, 1.1], REPRODUCED),  # within what chance allows
+        ("2.00", [], MISSING),
+        # both sides of every border
+        ("1.00", [1.0201, 1.0201, 1.0201], DIFFERS),
+        ("1.00", [0.9801, 0.9801, 0.9801], REPRODUCED),
+        ("1.00", [0.9799, 0.9799, 0.9799], DIFFERS),
+        ("1.00", [1.101, 1.201, 1.151], REPRODUCED),  # √2 × 0.1242 = 0.1757 allows 0.151
+        ("1.00", [1.128, 1.228, 1.178], DIFFERS),  # 0.178 is beyond 0.1757
+        ("1.00", [0.722, 0.922, 0.822], REPRODUCED),  # mean .822, allowed .351
+        (None, [1.0], UNPRINTED),
+    ],
+)
+def test_verdicts_on_trials(text: str | None, values: list[float], kind: str) -> None:
+    judged = verdict(text, 0.0, values)
+    assert judged.kind == kind
+    assert judged.why.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "printed_other", "others", "kind"),
+    [
+        ("2.00", [1.5, 1.6, 1.55], 1.0, [1.0, 1.1, 1.06], TREND),
+        ("2.00", [1.5, 1.6, 1.55], 3.0, [1.0, 1.1, 1.06], DIFFERS),  # the other way
+        ("2.00", [1.5, 1.6, 1.55], 1.0, [1.4, 1.7, 1.54], DIFFERS),  # not told apart
+        ("2.00", [1.2, 1.3, 1.25], 1.0, [0.9, 1.0, 0.94], DIFFERS),  # too far
+        # both sides of every border
+        ("1.00", [1.49, 1.49, 1.491], 0.5, [1.0, 1.001, 1.0], TREND),
+        ("1.00", [1.51, 1.51, 1.511], 0.5, [1.0, 1.001, 1.0], DIFFERS),
+        ("1.00", [0.67, 0.67, 0.671], 0.5, [0.4, 0.401, 0.4], TREND),
+        ("1.00", [0.66, 0.66, 0.661], 0.5, [0.4, 0.401, 0.4], DIFFERS),
+        ("1.00", [1.3], 0.5, [1.0], DIFFERS),  # one trial shows no trend
+    ],
+)
+def test_verdicts_beside_a_reference(
+    text: str, values: list[float], printed_other: float, others: list[float], kind: str
+) -> None:
+    pairs = list(zip(values, others, strict=True))
+    judged = verdict(text, 0.0, values, reference=(printed_other, pairs))
+    assert judged.kind == kind
+    assert judged.why.endswith(".")
 
 
 def test_a_prediction_interval_holds_the_next_one_as_often_as_it_says() -> None:
@@ -401,20 +383,11 @@ def test_a_row_without_data_cannot_be_run() -> None:
 
 def test_runs_go_through_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cheap rows in the place of a table: computed, kept, and not made again."""
-    row = next(r for r in rows_of("huber-table-3") if "algorithm=als;mechanism=none" in r.id)
-    assert row.spec is not None
+    row = row_of("huber-table-3", algorithm="als", mechanism="none")
+    small = RunSpec.of(n_users=60, n_items=60, observed=0.5, iterations=2, rank=5, reg=0.5)
 
     def cheap(seed: int, data: int) -> RunSpec:
-        return RunSpec.of(
-            n_users=60,
-            n_items=60,
-            observed=0.5,
-            iterations=2,
-            rank=5,
-            reg=0.5,
-            seed=seed,
-            data_seed=data,
-        )
+        return small.replace(seed=seed, data_seed=data)
 
     two = (
         replace(row, spec=cheap),
@@ -479,14 +452,10 @@ def test_claims_are_paired_arithmetic() -> None:
     shared = {r.id.rsplit("mechanism", 1)[0]: rng.normal(size=10) for r in rows}
     results = []
     for r in rows:
-        values = shared[r.id.rsplit("mechanism", 1)[0]] + (
-            0.01 if r.setting["mechanism"] == "huber" else 0.0
-        )
-        values = values + 1e-4 * rng.normal(size=10)
+        worse = 0.01 * (r.setting["mechanism"] == "huber") + 1e-4 * rng.normal(size=10)
+        values = shared[r.id.rsplit("mechanism", 1)[0]] + worse
         results.append(RowResult(id=r.id, values=tuple(values)))
-    made = PaperResult(
-        entry="huber-table-3", command="", seed=0, date="", seconds=0.0, rows=tuple(results)
-    )
+    made = replace(stored("huber-table-3"), rows=tuple(results))
     laplace, gaussian, _ = contrasts("huber-table-3", made)
     for c in (laplace, gaussian):
         assert (c.settings, c.lower, c.higher) == (12, 0, 12)

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.implicit import user_split
@@ -16,6 +15,7 @@ from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.recommended import recommended_algorithm
 from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.metrics import recall_by_user
+from tests.terminal import Terminal
 
 SMALL = RunSpec.of(
     task="recommend", algorithm="moments", dataset="skewed", n_users=4000, n_items=80,
@@ -75,18 +75,16 @@ def test_what_cannot_recommend_is_refused_in_a_sentence() -> None:
         RunSpec.of(task="guess")
 
 
-def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    words = (
+def test_command_line(terminal: Terminal) -> None:
+    line = (
         "complete popular --task recommend --dataset skewed --n-users 200 --n-items "
         "50 --n-ratings 3000"
     )
-    assert main([*words.split(), "--mechanism", "gaussian", "--epsilon", "3", "--json"]) == 0
-    out = json.loads(capsys.readouterr().out.splitlines()[-1])
+    out = terminal.json(f"{line} --mechanism gaussian --epsilon 3")
     assert out["recall_at"] == 20
     assert 0 <= out["recall"] <= 1
     assert out["statement"]["epsilon"] <= 3
-    assert main(words.split()) == 0
-    assert "Recall@20" in capsys.readouterr().out
+    assert "Recall@20" in terminal.output(line)
 
 
 def test_the_house_chooses_by_sizes_and_epsilon_alone() -> None:

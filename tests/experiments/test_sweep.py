@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,16 @@ variance = [1.0, 2.0]
 """
 
 
-def told(text: str) -> str:
+WHICH_NOISE = SweepSpec.from_toml(TOML)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    with RunStore(tmp_path / "runs") as opened:
+        yield opened
+
+
+def refusal_of(text: str) -> str:
     with pytest.raises(ParameterError) as error:
         SweepSpec.from_toml(text)
     return str(error.value)
@@ -72,7 +82,7 @@ def numbers(records: list[Record]) -> list[tuple]:
 
 
 def test_a_file_is_the_runs_that_it_says() -> None:
-    spec = SweepSpec.from_toml(TOML)
+    spec = WHICH_NOISE
     cells = spec.cells()
     # without noise no variance, and SVT has no private form: 1 + 3 × 2 of ALS, one of SVT
     assert len(cells) == 8
@@ -84,16 +94,12 @@ def test_a_file_is_the_runs_that_it_says() -> None:
         assert p.spec.data.n_users == 40
     assert SweepSpec.from_toml(spec.to_toml()) == spec
     assert SweepSpec.from_dict(json.loads(spec.to_json())) == spec
-    same_data = SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 7\nfresh_data = false"))
+    same_data = SweepSpec.from_toml("fresh_data = false\n" + TOML)
     assert {p.spec.data.data_seed for p in same_data.plan()} == {0}
 
 
 def test_a_longer_sweep_begins_with_the_shorter_one() -> None:
-    short, long = (
-        SweepSpec.from_toml(TOML),
-        SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 5")),
-    )
-    assert list(long.plan())[:16] == list(short.plan())
+    assert list(replace(WHICH_NOISE, seeds=5).plan())[:16] == list(WHICH_NOISE.plan())
     assert len(set(seeds_of(0, 1000))) == 1000
     assert seeds_of(0, 3) != seeds_of(1, 3)
 
@@ -117,31 +123,30 @@ def test_several_grids_are_joined_and_equal_cells_run_once() -> None:
 
 @pytest.mark.long
 def test_one_core_two_and_the_core_itself_agree_to_the_last_bit(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML)
-    one, two = made(spec, tmp_path / "1", jobs=1), made(spec, tmp_path / "2", jobs=2)
+    one, two = (made(WHICH_NOISE, tmp_path / f"{jobs}", jobs=jobs) for jobs in (1, 2))
     assert numbers(one) == numbers(two)
     assert len(one) == 16
-    plain = [record_of(run(p.spec, workers=1)) for p in list(spec.plan())[:3]]
+    plain = [record_of(run(p.spec, workers=1)) for p in list(WHICH_NOISE.plan())[:3]]
     assert numbers(plain) == numbers(one[:3])
 
 
-def test_stopped_and_resumed(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML)
-    with RunStore(tmp_path / "runs") as store:
-        steps = sweep(spec, store, jobs=1)
-        so_far = [next(steps) for _ in range(6)]
-        assert [m.done for m in so_far] == [0, 1, 2, 3, 4, 5]
-        assert so_far[0].remaining is None
-        assert so_far[-1].remaining > 0
-        steps.close()
-        assert len(finished(spec, store)) == 5  # a part of a sweep is of use
-        first = next(again := sweep(spec, store, jobs=1))
-        assert (first.done, first.before, first.total) == (5, 5, 16)
-        *_, last = again
-        assert (last.done, last.before) == (16, 5)
-        assert store.count() == 16
-        assert [m.done for m in sweep(spec, store)] == [16]  # nothing is made twice
-    assert numbers(made(spec, tmp_path / "whole", jobs=1)) == numbers(made(spec, tmp_path / "runs"))
+def test_stopped_and_resumed(tmp_path: Path, store: RunStore) -> None:
+    steps = sweep(WHICH_NOISE, store, jobs=1)
+    so_far = [next(steps) for _ in range(6)]
+    assert [m.done for m in so_far] == [0, 1, 2, 3, 4, 5]
+    assert so_far[0].remaining is None
+    assert so_far[-1].remaining > 0
+    steps.close()
+    assert len(finished(WHICH_NOISE, store)) == 5  # a part of a sweep is of use
+    first = next(again := sweep(WHICH_NOISE, store, jobs=1))
+    assert (first.done, first.before, first.total) == (5, 5, 16)
+    *_, last = again
+    assert (last.done, last.before) == (16, 5)
+    assert store.count() == 16
+    assert [m.done for m in sweep(WHICH_NOISE, store)] == [16]  # nothing is made twice
+    store.close()  # and whoever opens it anew meets the same runs
+    records = made(WHICH_NOISE, tmp_path / "runs")
+    assert numbers(records) == numbers(made(WHICH_NOISE, tmp_path / "whole", jobs=1))
 
 
 def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: Path) -> None:
@@ -157,49 +162,40 @@ def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: P
 
 
 @pytest.mark.long
-def test_dead_workers_take_no_run_with_them(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML.replace("seeds = 2", "seeds = 20"))
-    with RunStore(tmp_path / "runs") as store:
-        killed = 0
-        for so_far in sweep(spec, store, jobs=2):
-            if so_far.done >= 10 and not killed:
-                for child in children(WORKER):
-                    child.kill()
-                    killed += 1
-        assert killed >= 2
-        assert so_far.done == so_far.total == store.count() == 160
-        records = [record for _, record in finished(spec, store, whole=True)]
+def test_dead_workers_take_no_run_with_them(tmp_path: Path, store: RunStore) -> None:
+    spec = replace(WHICH_NOISE, seeds=20)
+    killed = 0
+    for so_far in sweep(spec, store, jobs=2):
+        if so_far.done >= 10 and not killed:
+            for child in children(WORKER):
+                child.kill()
+                killed += 1
+    assert killed >= 2
+    assert so_far.done == so_far.total == store.count() == 160
+    records = [record for _, record in finished(spec, store, whole=True)]
     assert numbers(records) == numbers(made(spec, tmp_path / "other", jobs=1))
 
 
 @pytest.mark.long
-def test_workers_that_die_again_and_again_end_a_sweep(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML)
-    with (
-        RunStore(tmp_path / "runs") as store,
-        pytest.raises(SweepError, match=r"ended 3 times, perhaps for want of memory \(0 of 16"),
-    ):
-        for _ in sweep(spec, store, jobs=2, share=Share(memory=60)):
-            pass
+def test_workers_that_die_again_and_again_end_a_sweep(store: RunStore) -> None:
+    with pytest.raises(SweepError, match=r"ended 3 times, perhaps for want of memory \(0 of 16"):
+        list(sweep(WHICH_NOISE, store, jobs=2, share=Share(memory=60)))
 
 
 @pytest.mark.long
-def test_stopping_one_sweep_does_not_stop_another(tmp_path: Path) -> None:
+def test_stopping_one_sweep_does_not_stop_another(store: RunStore) -> None:
     """Two visitors of one server: the first stops, the second goes on, and a third begins."""
-    first, second = (
-        SweepSpec.from_toml(TOML),
-        SweepSpec.from_toml(TOML.replace("seed = 7", "seed = 8")),
+    stopped, other = (
+        sweep(spec, store, jobs=2) for spec in (WHICH_NOISE, replace(WHICH_NOISE, seed=8))
     )
-    with RunStore(tmp_path / "runs") as store:
-        stopped, other = sweep(first, store, jobs=2), sweep(second, store, jobs=2)
-        for going in (stopped, other):
-            while next(going).done < 1:
-                pass
-        stopped.close()
-        *_, last = other
-        assert (last.done, last.total) == (16, 16)
-        *_, again = sweep(first, store, jobs=2)
-        assert again.done == 16
+    for running in (stopped, other):
+        while next(running).done < 1:
+            pass
+    stopped.close()
+    *_, last = other
+    assert (last.done, last.total) == (16, 16)
+    *_, again = sweep(WHICH_NOISE, store, jobs=2)
+    assert again.done == 16
 
 
 def test_a_run_that_its_data_cannot_have_is_kept_as_such(tmp_path: Path) -> None:
@@ -222,54 +218,49 @@ def test_a_run_that_its_data_cannot_have_is_kept_as_such(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_kept_is_put_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = SweepSpec.from_toml(TOML)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with RunStore(tmp_path / "runs") as store:
-        plain, calls = store.add, []
+    plain, calls = store.add, []
 
-        def full(record: Record) -> bool:
-            calls.append(record)
-            if len(calls) == 4:
-                raise StoreError(
-                    "The run store could not be kept (database or disk is full): its disk is full."
-                )
-            return plain(record)
+    def full(record: Record) -> bool:
+        calls.append(record)
+        if len(calls) == 4:
+            raise StoreError(
+                "The run store could not be kept (database or disk is full): its disk is full."
+            )
+        return plain(record)
 
-        monkeypatch.setattr(store, "add", full)
-        with pytest.raises(StoreError, match="disk is full") as error:
-            for _ in sweep(spec, store, jobs=1):
-                pass
-        file = Path(
-            re.search(
-                r"is in (\S+): add it later with 'python -m dpmc_core runs add", str(error.value)
-            )[1]
-        )
-        assert store.count() == 3
-        assert read_unkept(file, store) == 1
-        assert read_unkept(file, store) == 0
-        assert store.count() == 4
-        assert store.find([calls[3].key])[calls[3].key] == calls[3]
-        for wrong in (
-            {"spec": RunSpec.of().to_json()},
-            {"mechanism": "cauchy"},
-            {"measure": None},
-            {"version": "", "spec": RunSpec.of().to_json()},
-        ):
-            file.write_text(json.dumps({**asdict(calls[3]), **wrong}))
-            with pytest.raises(DataError, match="does not fit its settings"):
-                read_unkept(file, store)
-        for number in ("NaN", "Infinity", "-1e999"):
-            whole = json.dumps({**asdict(calls[3]), "value": 17.25})
-            file.write_text(whole.replace("17.25", number))
-            with pytest.raises(DataError, match=f"{number} is no finite number"):
-                read_unkept(file, store)
-        file.write_text(json.dumps({**asdict(calls[3]), "value": None}))
-        with pytest.raises(DataError, match="neither a result nor an error"):
+    monkeypatch.setattr(store, "add", full)
+    with pytest.raises(StoreError, match="disk is full") as error:
+        list(sweep(WHICH_NOISE, store, jobs=1))
+    place = re.search(
+        r"is in (\S+): add it later with 'python -m dpmc_core runs add", str(error.value)
+    )
+    file, lost = Path(place[1]), calls[3]
+    assert store.count() == 3
+    assert read_unkept(file, store) == 1
+    assert read_unkept(file, store) == 0
+    assert store.count() == 4
+    assert store.find([lost.key])[lost.key] == lost
+    for changes, message in (
+        ({"spec": RunSpec.of().to_json()}, "does not fit its settings"),
+        ({"mechanism": "cauchy"}, "does not fit its settings"),
+        ({"measure": None}, "does not fit its settings"),
+        ({"version": "", "spec": RunSpec.of().to_json()}, "does not fit its settings"),
+        ({"value": math.nan}, "NaN is no finite number"),
+        ({"value": math.inf}, "Infinity is no finite number"),
+        ({"value": None}, "neither a result nor an error"),
+    ):
+        file.write_text(json.dumps({**asdict(lost), **changes}))
+        with pytest.raises(DataError, match=message):
             read_unkept(file, store)
-        with pytest.raises(DataError, match="holds no runs that can be added"):
-            read_unkept(tmp_path / "nothing", store)
+    text = json.dumps({**asdict(lost), "value": 17.25})
+    file.write_text(text.replace("17.25", "-1e999"))
+    with pytest.raises(DataError, match="-1e999 is no finite number"):
+        read_unkept(file, store)
+    with pytest.raises(DataError, match="holds no runs that can be added"):
+        read_unkept(tmp_path / "nothing", store)
 
 
 @pytest.mark.parametrize(
@@ -318,9 +309,9 @@ def test_what_cannot_be_kept_is_put_elsewhere(
         ),
     ],
 )
-def test_a_malformed_file_is_told(change: tuple[str, str], said: str) -> None:
+def test_a_malformed_file_is_refused(change: tuple[str, str], said: str) -> None:
     assert change[0] in TOML
-    assert said in told(TOML.replace(*change))
+    assert said in refusal_of(TOML.replace(*change))
 
 
 def test_whole_numbers_and_names_survive_a_file() -> None:
@@ -355,37 +346,29 @@ def test_cells_are_what_their_settings_say() -> None:
     ]
     real = SweepSpec(base=(("dataset", "ml-100k"),), seeds=2)
     assert [p.spec.data.data_seed for p in real.plan()] == [0, 0]  # files are what they are
-    assert "seeds come from the sweep's own seed" in told("[base]\nversion = 1")
+    assert "seeds come from the sweep's own seed" in refusal_of("[base]\nversion = 1")
     base = 'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\n'
     ((_, total),) = SweepSpec.from_toml(base + "total_epsilon = 3").cells()
     ((_, plain),) = SweepSpec.from_toml(base + "epsilon = 3").cells()
     assert total == plain  # epsilon is the total there
-    assert "one for completion, the kind of this sweep" in told('[base]\nalgorithm = "nmf"')
+    assert "one for completion, the kind of this sweep" in refusal_of('[base]\nalgorithm = "nmf"')
 
 
 def test_more_malformed_files() -> None:
-    assert "a table of settings" in told("base = 3")
-    assert "a table of lists" in told("grid = 3")
-    assert "a table of lists" in told("grid = []")
+    assert "a table of settings" in refusal_of("base = 3")
+    assert "a table of lists" in refusal_of("grid = 3")
+    assert "a table of lists" in refusal_of("grid = []")
+
+
+# of which an algorithm takes the settings that it has
+SMALL = {"n_users": 40, "n_items": 30, "observed": 0.5, "rank": 2, "iterations": 3, "inner": 2}
+SMALL |= {"reg": 0.5, "item_share": 1.0, "clip_norm": 1.0, "centring": "mean"}
 
 
 @pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
 @pytest.mark.parametrize("algorithm", ["als", "irls", "dpals"])
 def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) -> None:
-    shared = {
-        "mechanism": mechanism,
-        "n_users": 40,
-        "n_items": 30,
-        "observed": 0.5,
-        "rank": 2,
-        "iterations": 3,
-        "inner": 2,
-        "reg": 0.5,
-        "item_share": 1.0,
-        "clip_norm": 1.0,
-        "centring": "mean",
-    }
-    spec = RunSpec.fitting(shared, algorithm=algorithm, total_epsilon=6.0)
+    spec = RunSpec.fitting(SMALL, mechanism=mechanism, algorithm=algorithm, total_epsilon=6.0)
     assert isinstance(spec.noise, TotalEpsilon)
     assert (resolved(spec) == spec) == (algorithm == "dpals")
     epsilon = run(spec).statement.epsilon
@@ -403,7 +386,7 @@ def test_equal_total_in_a_sweep() -> None:
     assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
     assert noisy == RunSpec.of(mechanism="laplace", iterations=4, total_epsilon=8.0)
     assert resolved(noisy).noise.variance == pytest.approx(12.5, rel=0.01)
-    assert "total_epsilon" in told(
+    assert "total_epsilon" in refusal_of(
         '[grid]\nmechanism = ["laplace"]\nalgorithm = ["dpnmf"]\ntotal_epsilon = [8.0]\n'
     )
     assert resolved(RunSpec.of()) == RunSpec.of()
@@ -442,81 +425,71 @@ def test_keys_tell_settings_and_kinds_apart() -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path) -> None:
+def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path, store: RunStore) -> None:
     spec = SweepSpec.from_toml(
         TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40")
     )
     with cluster(tmp_path, 2) as (address, hands):
         wait_for_workers(address, 2)
-        with RunStore(tmp_path / "runs") as store:
-            for so_far in sweep(spec, store, scheduler=address):
-                if so_far.done == so_far.total // 4:
-                    hands[0].send_signal(signal.SIGKILL)
-            assert (so_far.done, so_far.total) == (40, 40)
-            assert store.count() == 40
-            found = [record for _, record in finished(spec, store, whole=True)]
+        for so_far in sweep(spec, store, scheduler=address):
+            if so_far.done == so_far.total // 4:
+                hands[0].send_signal(signal.SIGKILL)
+    assert so_far.done == so_far.total == store.count() == 40
+    records = [record for _, record in finished(spec, store, whole=True)]
     assert hands[0].returncode == -signal.SIGKILL
-    assert numbers(found) == numbers(made(spec, tmp_path / "here", jobs=2))
+    assert numbers(records) == numbers(made(spec, tmp_path / "here", jobs=2))
 
 
 @pytest.mark.long
 def test_a_cluster_of_one_thread_computes_and_its_end_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def here(*_: object) -> None:
         raise AssertionError("the client computed")
 
     spec = SweepSpec.from_toml(TOML.replace("iterations = 3", "iterations = 200"))
 
-    def kill_the_scheduler_half_way(address: str, store: RunStore) -> None:
+    def kill_the_scheduler_half_way(address: str) -> None:
         for so_far in sweep(spec, store, scheduler=address):
             if so_far.done == 2:
                 children(" scheduler ")[0].kill()
 
-    with cluster(tmp_path, 1) as (address, _), RunStore(tmp_path / "runs") as store:
+    with cluster(tmp_path, 1) as (address, _):
         wait_for_workers(address, 1)
         monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.run_single_threaded", here)
         with pytest.raises(SweepError, match=r"its workers are gone: .*goes on from here"):
-            kill_the_scheduler_half_way(address, store)
+            kill_the_scheduler_half_way(address)
         assert 2 <= store.count() < 16
 
 
 @pytest.mark.long
-def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(TOML)
-    with RunStore(tmp_path / "runs") as store:
-        dead = f"tcp://127.0.0.1:{free_port()}"
-        started = time.monotonic()
-        with pytest.raises(
-            SweepError,
-            match=f"No Dask scheduler answers at '{dead}'.*leave --scheduler out to compute here",
-        ):
-            next(sweep(spec, store, scheduler=dead))
-        assert time.monotonic() - started < 60
-        for malformed in (
-            "nonsense://x",
-            "tcp://",
-            "127.0.0.1",
-            "tcp://host:port",
-            "tcp://a:99999",
-        ):
-            with pytest.raises(ParameterError, match="must be an address as tcp://host:8786"):
-                next(sweep(spec, store, scheduler=malformed))
-        with cluster(tmp_path, 0) as (address, _):
-            wait_for_workers(address, 0)
-            with pytest.raises(SweepError, match="has no workers: start some with 'dask worker"):
-                next(sweep(spec, store, scheduler=address))
-        assert store.count() == 0
+def test_a_scheduler_without_workers_and_none_at_all(tmp_path: Path, store: RunStore) -> None:
+    dead = f"tcp://127.0.0.1:{free_port()}"
+    started = time.monotonic()
+    with pytest.raises(
+        SweepError,
+        match=f"No Dask scheduler answers at '{dead}'.*leave --scheduler out to compute here",
+    ):
+        next(sweep(WHICH_NOISE, store, scheduler=dead))
+    assert time.monotonic() - started < 60
+    for malformed in ("nonsense://x", "tcp://", "127.0.0.1", "tcp://host:port", "tcp://a:99999"):
+        with pytest.raises(ParameterError, match="must be an address as tcp://host:8786"):
+            next(sweep(WHICH_NOISE, store, scheduler=malformed))
+    with cluster(tmp_path, 0) as (address, _):
+        wait_for_workers(address, 0)
+        with pytest.raises(SweepError, match="has no workers: start some with 'dask worker"):
+            next(sweep(WHICH_NOISE, store, scheduler=address))
+    assert store.count() == 0
 
 
-def test_seeds_spread(tmp_path: Path) -> None:
+def test_seeds_spread() -> None:
     seeds = np.array([s for pair in seeds_of(3, 500) for s in pair], dtype=float)
     # 1,000 draws from 0…2³²: their mean has standard deviation 2³²/√12/√1000; within 5 of them
     assert abs(seeds.mean() / 2**32 - 0.5) < 5 / np.sqrt(12 * 1000)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
-def test_a_scheduler_that_asks_for_tls(tmp_path: Path) -> None:
+def test_a_scheduler_that_asks_for_tls(tmp_path: Path, store: RunStore) -> None:
     """Named by tcp:// it is told apart from one that is not there; with its files it works."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
@@ -534,14 +507,13 @@ def test_a_scheduler_that_asks_for_tls(tmp_path: Path) -> None:
             assert time.monotonic() < end
             assert scheduler.poll() is None
             time.sleep(0.1)
-        with RunStore(tmp_path / "runs") as store:
-            for protocol, message in (
-                ("tcp", f"asks for TLS: name it by tls://127.0.0.1:{port}, with DASK_"),
-                ("tls", "is named by TLS, which needs DASK_"),
-            ):
-                address = f"{protocol}://127.0.0.1:{port}"
-                with pytest.raises(SweepError, match=f"scheduler at {address} {message}"):
-                    next(sweep(SweepSpec.from_toml(TOML), store, scheduler=address))
+        for protocol, message in (
+            ("tcp", f"asks for TLS: name it by tls://127.0.0.1:{port}, with DASK_"),
+            ("tls", "is named by TLS, which needs DASK_"),
+        ):
+            address = f"{protocol}://127.0.0.1:{port}"
+            with pytest.raises(SweepError, match=f"scheduler at {address} {message}"):
+                next(sweep(WHICH_NOISE, store, scheduler=address))
     finally:
         scheduler.kill()
         scheduler.wait()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import read_json
 from dpmc_core.experiments.sweeps.spec import SweepSpec
@@ -17,6 +16,7 @@ from dpmc_core.paths import text_of
 from dpmc_core.planning.project import project_from_toml
 from dpmc_core.privacy import ledger_from_text
 from tests.privacy.helpers import ledger
+from tests.terminal import Terminal
 
 
 @pytest.mark.parametrize("text", ["-1e5", "+1.5", ".5", "5.", " 7 ", "1E-3", "007"])
@@ -33,28 +33,26 @@ def test_what_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "message"),
     [
-        (["mechanism", "laplace", "--scale", "-1e5"], "scale = '-1e5' is not allowed"),
-        (["mechanism", "laplace", "--scale", "-.5"], "scale = '-.5' is not allowed"),
-        (["mechanism", "laplace", "--scale", "1_5"], "scale = '1_5' is not allowed"),
-        (["mechanism", "laplace", "--release", "1_5"], "release = '1_5' is not allowed"),
-        (["complete", "als", "--reg", "-1e-5"], "reg = '-1e-5' is not allowed"),
-        (["complete", "als", "--rank", "1_6"], "rank = '1_6' is not allowed"),
-        (["mechanism", "laplace", "--samples", "1_0"], "samples = '1_0' is not allowed"),
+        ("mechanism laplace --scale -1e5", "scale = '-1e5' is not allowed"),
+        ("mechanism laplace --scale -.5", "scale = '-.5' is not allowed"),
+        ("mechanism laplace --scale 1_5", "scale = '1_5' is not allowed"),
+        ("mechanism laplace --release 1_5", "release = '1_5' is not allowed"),
+        ("complete als --reg -1e-5", "reg = '-1e-5' is not allowed"),
+        ("complete als --rank 1_6", "rank = '1_6' is not allowed"),
+        ("mechanism laplace --samples 1_0", "samples = '1_0' is not allowed"),
     ],
 )
 def test_options_take_negative_numbers_and_refuse_what_is_none(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    line: str, message: str, terminal: Terminal
 ) -> None:
-    assert main(words) == 2
-    assert said in capsys.readouterr().err
+    assert message in terminal.refusal(line)
 
 
-def test_a_negative_number_with_an_exponent_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mechanism", "laplace", "--release", "-1e5", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert made["release"]["value"] == pytest.approx(-1e5, rel=0.01)
+def test_a_negative_number_with_an_exponent_is_a_value(terminal: Terminal) -> None:
+    release = terminal.json("mechanism laplace --release -1e5")["release"]
+    assert release["value"] == pytest.approx(-1e5, rel=0.01)
 
 
 READERS: list[tuple[Callable[[bytes], object], str]] = [

@@ -1,6 +1,5 @@
 """Plans by runs: real runs on small sets, and the search on runs whose truth is known."""
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import (
@@ -21,6 +19,7 @@ from dpmc_core.experiments.store.records import (
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import kept, search
+from tests.terminal import Terminal
 
 BASE = RunSpec.of(
     dataset="skewed",
@@ -210,29 +209,14 @@ def test_contradictions(changed: dict[str, object], said: str) -> None:
         ModelPlan(**{"base": BASE, **changed})  # type: ignore[arg-type]
 
 
-def test_the_command_line_goes_on_where_it_was(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["plan", "model", "moments", "--dataset", "skewed", "--n-users", "300", "--n-items"]
-    words += [
-        "50",
-        "--n-ratings",
-        "5000",
-        "--mechanism",
-        "gaussian",
-        "--least",
-        "0.1",
-        "--most",
-        "200",
-        "--within",
-        "4",
-    ]
-    words += ["--target", "0.97", "--runs", "4", "--jobs", "1", "--store", str(tmp_path / "s")]
-    assert main([*words, "--json"]) == 0
-    first = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert main([*words, "--json"]) == 0
-    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+def test_the_command_line_goes_on_where_it_was(tmp_path: Path, terminal: Terminal) -> None:
+    line = (
+        "plan model moments --dataset skewed --n-users 300 --n-items 50 --n-ratings 5000"
+        " --mechanism gaussian --least 0.1 --most 200 --within 4 --target 0.97 --runs 4"
+        f" --jobs 1 --store {tmp_path}/s"
+    )
+    first, again = (terminal.json(line) for _ in range(2))
     assert again["already_there"] == again["runs"] == first["runs"]
     assert again["interval_95"] == first["interval_95"]
-    assert main(["plan", "model", "als", "--dataset", "low-rank"]) == 2
-    assert "one with a guarantee: moments" in capsys.readouterr().err
+    refused = terminal.refusal("plan model als --dataset low-rank")
+    assert "one with a guarantee: moments" in refused

@@ -1,6 +1,5 @@
 """Plans against independent references: closed forms, and brute force over scale and α."""
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Huber
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.answer import INSIDE, Plan, reach
 from dpmc_core.privacy import Ledger, Release, state
 from dpmc_core.privacy.account import tightest
+from tests.terminal import Terminal
 
 DELTA = 1e-5
 
@@ -254,24 +253,19 @@ def test_the_ledger_of_an_answer_is_what_its_epsilon_is_of() -> None:
         assert release.l1_sensitivity == pytest.approx(1 / 800)
 
 
-def test_the_command_line_and_the_python_lines_say_the_same(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_line_and_the_python_lines_say_the_same(terminal: Terminal) -> None:
     spec = PlanSpec(query="histogram", bins=12, margin=20.0, releases=3)
-    words = spec.command().removeprefix("python -m dpmc_core ").split()
-    assert main([*words, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out.splitlines()[-1])
+    printed = terminal.json(spec.command())
     names: dict[str, Any] = {}
     exec(spec.python().replace("\nplan(", "\nmade = plan("), names)
     assert printed["candidates"][0]["epsilon"] == names["made"].epsilon
-    assert main(["plan", "count", "--margin", "20"]) == 0
-    said = capsys.readouterr().out
+    said = terminal.output("plan count --margin 20")
     assert said.startswith("±20 people (95 %): a count takes a total ε of 0.15")
     assert "half of this ε: a margin of ±40 people" in said
 
 
 @pytest.mark.parametrize(
-    "words",
+    "line",
     [
         "plan",
         "plan mode --margin 3",
@@ -281,13 +275,8 @@ def test_the_command_line_and_the_python_lines_say_the_same(
         "plan mean project",
     ],
 )
-def test_the_command_line_refuses_in_one_sentence(
-    words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words.split()) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert said.count("\n") == 1
+def test_the_command_line_refuses_in_one_sentence(line: str, terminal: Terminal) -> None:
+    terminal.refusal(line)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
 from dpmc_core.privacy import Ledger, Release, ledger_from_text, state
 from dpmc_core.privacy.account import tightest
+from tests.terminal import Terminal
 
 AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
 ILL = Item(name="ill", query="count", share=1, releases=3)
@@ -91,31 +91,25 @@ share = 2.0
 """
 
 
-def test_a_file_is_planned_kept_and_extended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_planned_kept_and_extended(tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / "project.toml").write_text(TOML)
     kept = tmp_path / "ledger.json"
-    assert main(["plan", "project", str(tmp_path / "project.toml"), "--keep", str(kept)]) == 0
-    said = capsys.readouterr().out
-    assert "kept for later" in said
-    assert "ages: ±" in said
+    begin = f"plan project {tmp_path}/project.toml --keep {kept}"
+    shown = terminal.output(begin)
+    assert "kept for later" in shown
+    assert "ages: ±" in shown
     later = '[[release]]\nname = "again"\nquery = "mean"\n'
     (tmp_path / "later.toml").write_text(f"epsilon = 2.0\n{later}")
-    words = ["plan", "project", str(tmp_path / "later.toml"), "--spent", str(kept), "--json"]
-    assert main(words) == 0
-    made = json.loads(capsys.readouterr().out.splitlines()[-1])
+    extend = f"plan project {tmp_path}/later.toml --spent {kept}"
+    made = terminal.json(extend)
     assert made["epsilon_with_these"] == pytest.approx(2.0, rel=1e-5)
     assert len(made["ledger"]["releases"]) == 3
-    assert main(["plan", "project", str(tmp_path / "project.toml"), "--keep", str(kept)]) == 2
-    assert "may hold what was spent before" in capsys.readouterr().err
-    assert main([*words, "--keep", str(kept)]) == 0
-    assert len(json.loads(kept.read_text())["releases"]) == 3
-    capsys.readouterr()
+    assert "may hold what was spent before" in terminal.refusal(begin)
+    terminal.json(f"{extend} --keep {kept}")
     raw = json.loads(kept.read_text())
+    assert len(raw["releases"]) == 3
     kept.write_text(json.dumps({**raw, "version": 7}))
-    assert main(words) == 2
-    assert "version" in capsys.readouterr().err
+    assert "version" in terminal.refusal(extend)
 
 
 @pytest.mark.parametrize(

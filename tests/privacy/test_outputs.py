@@ -1,17 +1,16 @@
 """Somebody's own mechanism is audited from a file of its outputs."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy.distinguish.attack import attack
+from tests.terminal import Terminal
 
 
 def written(folder: Path, scale: float, runs: int = 20_000, columns: int = 1) -> Path:
@@ -38,24 +37,22 @@ def test_a_claim_that_holds_stands_and_one_that_does_not_falls(
     assert "the claim ε = 0.5 is wrong" in broken.verdict
 
 
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(written(tmp_path, 1.0))
-    assert main(["audit", "--outputs", file, "--epsilon", "1", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert said["beaten"] is False
-    assert said["claimed"] == {"epsilon": 1.0, "delta": 0.0}
-    assert main(["audit", "--outputs", file, "--epsilon", "1", "--delta", "0.0"]) == 0
-    for words, sentence in (
-        (["--epsilon", "1", "--target", "als"], "target = 'als' is not allowed: it must be left"),
-        ([], "epsilon is missing: it must be given with --outputs"),
-        (["--epsilon", "-1"], "epsilon = '-1' is not allowed"),
-        (["--epsilon", "1", "--confidence", "2"], "confidence = '2' is not allowed"),
-        (["--epsilon", "1", "--confidence", "0.9999999999"], "above 0.5 and at most 0.999999999"),
-        (["--epsilon", "1", "--delta", "1"], "delta = '1' is not allowed"),
-        (["--epsilon", "1", "--read", "user=x"], "left out with --outputs"),
+def test_on_the_command_line(tmp_path: Path, terminal: Terminal) -> None:
+    line = f"audit --outputs {written(tmp_path, 1.0)}"
+    result = terminal.json(f"{line} --epsilon 1")
+    assert result["beaten"] is False
+    assert result["claimed"] == {"epsilon": 1.0, "delta": 0.0}
+    terminal.output(f"{line} --epsilon 1 --delta 0.0")
+    for options, message in (
+        ("--epsilon 1 --target als", "target = 'als' is not allowed: it must be left"),
+        ("", "epsilon is missing: it must be given with --outputs"),
+        ("--epsilon -1", "epsilon = '-1' is not allowed"),
+        ("--epsilon 1 --confidence 2", "confidence = '2' is not allowed"),
+        ("--epsilon 1 --confidence 0.9999999999", "above 0.5 and at most 0.999999999"),
+        ("--epsilon 1 --delta 1", "delta = '1' is not allowed"),
+        ("--epsilon 1 --read user=x", "left out with --outputs"),
     ):
-        assert main(["audit", "--outputs", file, *words]) == 2
-        assert sentence in capsys.readouterr().err
+        assert message in terminal.refusal(f"{line} {options}")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from randomgen import ChaCha
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
@@ -27,6 +26,7 @@ from dpmc_core.experiments.tasks.solve import noise_source, solve
 from dpmc_core.mechanisms.secret import generators_of, secret_generator
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from tests.own.files import long_csv
+from tests.terminal import Terminal
 
 SECRET = RunSpec.of(
     algorithm="moments",
@@ -182,12 +182,12 @@ def test_what_cannot_be_is_refused(fields: dict[str, object], said: str) -> None
         RunSpec.of({**asked, **fields})
 
 
-def test_the_command_line_refuses_a_seed_beside_secret(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["complete", "moments", "--mechanism", "gaussian", "--epsilon", "5", "--secret"]
-    assert main([*words, "--seed", "3"]) == 2
-    assert "seed = 3 is not allowed: it must be left out beside secret" in capsys.readouterr().err
-    assert main([*words, "--split-seed", "3", "--n-users", "60", "--rank", "2"]) == 0
-    assert "Secret noise: drawn with 256 random bits" in capsys.readouterr().out
+def test_the_command_line_refuses_a_seed_beside_secret(terminal: Terminal) -> None:
+    line = "complete moments --mechanism gaussian --epsilon 5 --secret"
+    refused = terminal.refusal(f"{line} --seed 3")
+    assert "seed = 3 is not allowed: it must be left out beside secret" in refused
+    shown = terminal.output(f"{line} --split-seed 3 --n-users 60 --rank 2")
+    assert "Secret noise: drawn with 256 random bits" in shown
 
 
 @pytest.fixture
@@ -222,21 +222,15 @@ def test_own_data_draws_secret_noise_unless_a_seed_is_given(
         assert len({one.spec.seed for one in sweep.plan()}) == 2
 
 
-def test_a_file_on_the_command_line_draws_secret_noise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_on_the_command_line_draws_secret_noise(tmp_path: Path, terminal: Terminal) -> None:
     table = tmp_path / "x.csv"
     table.write_bytes(long_csv(40, 12))
-    words = ["complete", "moments", "--data", str(table), "--rank", "2", "--json"]
-    words += ["--mechanism", "gaussian", "--epsilon", "1"]
-
-    def said(*more: str) -> dict[str, object]:
-        assert main([*words, *more]) == 0
-        return dict(json.loads(capsys.readouterr().out.splitlines()[-1]))
-
-    assert said()["rmse"] != said()["rmse"]
-    assert said("--seed", "0")["rmse"] == said("--seed", "0")["rmse"]
-    assert said()["spec"]["secret"] is True  # type: ignore[index]
+    line = f"complete moments --data {table} --rank 2 --mechanism gaussian --epsilon 1"
+    first, second = (terminal.json(line) for _ in range(2))
+    assert first["rmse"] != second["rmse"]
+    assert first["spec"]["secret"] is True
+    seeded, again = (terminal.json(f"{line} --seed 0") for _ in range(2))
+    assert seeded["rmse"] == again["rmse"]
 
 
 def test_repetitions_of_a_study_stay_secret() -> None:
