@@ -91,7 +91,10 @@ def test_specs_in_text_and_back() -> None:
         ({"mechanism": "gaussian"}, "none for NMF"),
         ({"algorithm": "private-nmf-published", "mechanism": "laplace"}, "none or gaussian"),
         ({"epsilon": 1.0}, "left out without noise"),
-        ({"algorithm": "moment-nmf", "mechanism": "gaussian", "alpha": 1.0}, "has no alpha"),
+        (
+            {"algorithm": "moment-nmf", "mechanism": "gaussian", "alpha": 1.0},
+            "left out for gaussian noise, which has no alpha",
+        ),
         ({"dataset": "lee", "contaminated": 0.1}, "contaminated = 0.1.*have no contaminated"),
         ({"dataset": "lee", "algorithm": "robust-nmf"}, "another for text"),
         (

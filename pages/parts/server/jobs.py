@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,7 @@ __all__ = [
     "of_visit",
     "place_of",
     "results_ahead",
+    "results_here",
     "session",
     "standing",
     "start",
@@ -208,26 +209,39 @@ def results_ahead(specs: tuple[RunSpec, ...]) -> list[Any] | None:
     return _ahead.get(specs)
 
 
+def results_here(specs: tuple[RunSpec, ...]) -> list[Any]:
+    """Compute finished results of a few small ``specs``, in this thread."""
+    results = []
+    for spec in specs:
+        *_, result = watched(spec)
+        results.append(result)
+    return results
+
+
 def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
     """Have each worker process make the runs of all ``examples``.
 
     What it loads, compiles and draws for them, a visit's first runs need not wait for. A process
-    stops as soon as somebody else waits for one. Processes of a cluster make none: each of them is
-    there for one job.
+    stops as soon as somebody else waits for one. Where processes are of a cluster, each of them is
+    there for one job: the runs are made here.
     """
+    if settings.scheduler():
+        _ahead.update({specs: results_here(specs) for specs in examples})
+        return
     pool = queue.job_pool()
 
     def make(worker: AnyWorker, first: int) -> None:
         for specs in (*examples[first:], *examples[:first]):
             results: list[Any] = [None] * len(specs)
-            for item in worker.draw(watched, specs):
-                if pool.somebody_waits:
-                    return
-                if item is not None and item[1] is not None:
-                    results[item[0]] = item[1]
+            with closing(worker.draw(watched, specs)) as drawn:
+                for item in drawn:
+                    if pool.somebody_waits:
+                        return
+                    if item is not None and item[1] is not None:
+                        results[item[0]] = item[1]
             _ahead.setdefault(specs, results)
 
-    for k in range(0 if settings.scheduler() else len(pool.workers)):
+    for k in range(len(pool.workers)):
         with suppress(TooManyJobs):
             pool.submit(f"ahead-{k}", partial(make, first=k % len(examples)))
 

@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.run import watched
 from pages.parts.server import estimate, jobs, run_store, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import span, standing
@@ -256,13 +255,7 @@ def draw_example(
 @st.cache_resource(max_entries=8, show_spinner="Computing the example…")
 def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
     """Finished results of a few small specs."""
-    if (ready := jobs.results_ahead(specs)) is not None:
-        return ready
-    results = []
-    for spec in specs:
-        *_, result = watched(spec)
-        results.append(result)
-    return results
+    return jobs.results_ahead(specs) or jobs.results_here(specs)
 
 
 def _linked(of: Panel) -> tuple[Any, ...]:
