@@ -45,8 +45,8 @@ _COLUMNS = {
     "releases": "Releases",
     "share": "Share",
     "people": "People (mean)",
-    "low": "Least (mean, sum; points)",
-    "high": "Most (mean, sum; points)",
+    "low": "Least (points)",
+    "high": "Most (points)",
     "bins": "Bins (histogram)",
 }
 _NARROW = 11  # characters of a name below a bar, on a phone
