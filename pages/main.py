@@ -52,7 +52,7 @@ if not embedded:
 st.html(_STYLES / "style.css")
 st.html(glossary.groups_style())
 st.html(
-    f'<i class="dpmc-visit" data-token="{visits.begin()}"></i><script>{edge.SCRIPT}</script>',
+    f'<span class="dpmc-visit" data-token="{visits.begin()}"></span><script>{edge.SCRIPT}</script>',
     unsafe_allow_javascript=True,
 )
 if presenting:

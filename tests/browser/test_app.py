@@ -243,13 +243,16 @@ def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
     expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
 
 
-def test_scripts_of_figures_are_asked_for_with_the_page(page: Page, app_url: str) -> None:
+def test_a_first_visit_fetches_the_scripts_of_figures_and_no_second_font(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/mechanisms")
     ready(page)
     named = page.locator('head link[rel="modulepreload"][fetchpriority="low"]')
     assert named.count() > 20
     hrefs = [str(link.get_attribute("href")) for link in named.all()]
     assert any("PlotlyChart" in href for href in hrefs)
+    fonts = page.evaluate("() => [...document.fonts].map(f => [f.style, f.status].join(' '))")
+    assert "normal loaded" in fonts
+    assert "italic loaded" not in fonts, "140 kB more before the first figure"
 
 
 def test_keyboard_reaches_the_run_button(page: Page, app_url: str) -> None:
