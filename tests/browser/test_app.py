@@ -243,7 +243,9 @@ def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
     expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
 
 
-def test_a_first_visit_fetches_the_scripts_of_figures_and_no_second_font(page: Page, app_url: str) -> None:
+def test_a_first_visit_fetches_the_scripts_of_figures_and_no_second_font(
+    page: Page, app_url: str
+) -> None:
     page.goto(f"{app_url}/mechanisms")
     ready(page)
     named = page.locator('head link[rel="modulepreload"][fetchpriority="low"]')

@@ -1,5 +1,9 @@
 """The process that computes for another one: what it sends, and what it leaves behind."""
 
+import platform
+import time
+
+import psutil
 import pytest
 
 from dpmc_core.experiments import RunSpec, run, steps
@@ -52,6 +56,26 @@ def test_what_nobody_expected_is_told() -> None:
         with pytest.raises(WorkerError, match=r"stopped unexpectedly \(ValueError: invalid lit"):
             list(worker.draw(call, [(int, "no number")]))
         assert worker.pid is not None  # and is ready for the next job
+    finally:
+        worker.close()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is asked for memory")
+def test_a_process_gives_memory_back_after_a_job() -> None:
+    most = 100e6
+    # 200 MB of small pieces, of which one stays: the C library alone keeps all that is below it
+    job = "setattr(__import__('sys'), 'stays', [bytes(1000) for _ in range(200_000)][-1])"
+    worker = Worker()
+    try:
+        list(worker.draw(call, [(len, "ready")]))
+        process = psutil.Process(worker.pid)
+        before = process.memory_info().rss
+        list(worker.draw(call, [(eval, job)]))
+        for _ in range(100):
+            time.sleep(0.1)
+            if (more := process.memory_info().rss - before) < most:
+                break
+        assert more < most
     finally:
         worker.close()
 

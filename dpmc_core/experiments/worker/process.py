@@ -5,6 +5,8 @@ pickled messages, in which large data is sent once; ``Process``, what can be don
 ``LocalProcess``, one of this machine; and ``Spawned``, which starts it.
 """
 
+import ctypes
+import gc
 import io
 import os
 import pickle
@@ -228,6 +230,15 @@ def in_use() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def return_memory() -> None:
+    """Have Python and the C library give memory that nobody uses back to the system, where they
+    can: between results and figures they keep much.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 class Process(Protocol):

@@ -34,6 +34,7 @@ from dpmc_core.experiments.worker.process import (
     Sender,
     Share,
     receive,
+    return_memory,
     send,
 )
 
@@ -343,6 +344,7 @@ def main() -> None:
             if number in stopped:
                 sender.send("end", None)
             del sender, content  # nothing of a job stays while none is there
+            return_memory()
         except BrokenPipeError:
             leave()
 

@@ -21,6 +21,7 @@ from streamlit import runtime
 
 import pages.parts
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.process import return_memory
 from pages.parts.server import jobs
 
 # modules whose ``make_ahead`` computes what most visitors ask for
@@ -81,8 +82,7 @@ def _tidy() -> None:
     while True:
         time.sleep(_TIDY_SECONDS)
         _forget_sessions()
-        gc.collect()
-        _give_back()
+        return_memory()
 
 
 def _forget_sessions() -> None:
@@ -118,11 +118,3 @@ def few_arenas() -> None:
     """
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").mallopt(_ARENA_MAX, 2)
-
-
-def _give_back() -> None:
-    """Have the C library give memory that nobody uses back to the system, where it is one that can:
-    between visitors' figures it keeps much.
-    """
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
