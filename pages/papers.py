@@ -22,6 +22,8 @@ controls.on_page(
         },
     },
 )
+if "p_differs" in st.session_state:  # stays as it is while its tab is closed
+    st.session_state["p_differs"] = st.session_state["p_differs"]
 head("papers")
 with control():
     paper = controls.choice("Paper", "p_paper", PAPERS, "huber")

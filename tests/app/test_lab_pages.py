@@ -34,6 +34,7 @@ from tests.app.test_pages import (
     open_page,
     verdict_of,
 )
+from tests.app.test_tabs import opened, strip_of
 
 TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
 
@@ -336,6 +337,27 @@ def test_figures_have_the_axes_of_the_paper() -> None:
     # words on the axis: mechanisms stand beside each other
     _, lines = of("huber-table-4")
     assert len({x for xs, _ in lines.values() for x in xs if x % 1}) == 6
+
+
+def test_the_papers_overview_counts_verdicts_and_stays_as_it_is() -> None:
+    app = opened("papers", tab="all", p_differs="true")
+    board, overview = (frame.value for frame in app.dataframe[-2:])
+    differ = [
+        int(n) for line in overview["what stands for it"] for n in re.findall(r"■ (\d+)", line)
+    ]
+    assert len(differ) == len(overview)
+    assert sum(differ) == board["differs"].sum()
+    for key in ("about", "all"):
+        strip_of(app).set_value(key).run()
+    assert app.toggle(key="p_differs").value
+    assert app.dataframe[-1].value.equals(overview)
+
+
+def test_names_of_accounting_have_room_at_their_lines() -> None:
+    entry = next(e for e in ENTRIES if e.id == "dpals-table-4")
+    rows = judged(rows_of(entry.id), stored(entry.id))
+    names = {trace.name for trace in drawing(entry.figures[0], entry.paper, rows).data}
+    assert names == {"Theorem 1", "both releases", "both and the mean, exactly", "printed"}
 
 
 def test_rows_have_names_that_people_read() -> None:

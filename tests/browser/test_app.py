@@ -328,10 +328,13 @@ def test_a_row_of_the_papers_overview_opens_its_table(page: Page, app_url: str) 
     ready(page)
     overview = page.get_by_test_id("stDataFrame").last
     overview.scroll_into_view_if_needed()
-    overview.click(position={"x": 18, "y": 88})  # the tick box of its second row
+    overview.click(position={"x": 300, "y": 88})  # anywhere in its second row
     expect(page.locator(".st-key-verdict")).to_contain_text("Table 2")
     expect(page).to_have_url(re.compile(r"p_entry_huber=Table\+2"))
     expect(page.get_by_text("How ours is made")).to_be_in_viewport()
+    page.go_back()
+    expect(page.get_by_text("Click a row to open it")).to_be_visible()
+    expect(page).to_have_url(re.compile("tab=all"))
 
 
 def test_the_help_of_a_switch_is_read_without_turning_it(browser: Browser, app_url: str) -> None:

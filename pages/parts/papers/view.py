@@ -106,7 +106,7 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
 
 
 COLOURS = {REPRODUCED: "#009E73", TREND: "#0072B2", DIFFERS: "#D55E00", UNPRINTED: "#666666"}
-MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", MISSING: "–"}
+MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", UNPRINTED: "○", MISSING: "✕"}
 
 
 def as_printed(rows: Sequence[Judged]) -> Styler | None:
@@ -170,6 +170,9 @@ def _part(setting: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
 
 _MOST_ACROSS = 8
 _RULE = facts("papers/entries")["rule"]
+_STANDS = "what stands for it"
+# of the overview's columns, in pixels: all of them are in sight where a window has 1280
+_WIDTHS = {"paper": 195, "where": 85, "about": 375, _STANDS: 285}
 
 
 def overview() -> None:
@@ -183,7 +186,7 @@ def overview() -> None:
         for kind, count in counts.items():
             board[entry.paper][kind] += count
         stands = (
-            "rows"
+            "   ".join(f"{MARKS[kind]} {count}" for kind, count in counts.items() if count)
             if rows_of(entry.source)
             else f"live on the {PAGES[entry.page].title} page"
             if entry.page
@@ -195,29 +198,35 @@ def overview() -> None:
             "paper": PAPERS[entry.paper],
             "where": entry.place,
             "about": entry.title,
-            **{kind: str(counts[kind] or "") for kind in KINDS},
-            "what stands for it": stands,
+            _STANDS: stands,
         }
         rows.append((entry, line))
     lines = [{"paper": PAPERS[paper], **counts} for paper, counts in board.items()]
-    st.dataframe(pd.DataFrame(lines), hide_index=True, alt="Verdicts of all rows of each paper.")
+    heads = {kind: f"{MARKS[kind]} {kind}" for kind in KINDS}
+    st.dataframe(
+        pd.DataFrame(lines),
+        hide_index=True,
+        alt="Verdicts of all rows of each paper.",
+        column_config=heads,
+    )
     if differs := controls.switch("Only what differs", "p_differs"):
-        rows = [(entry, line) for entry, line in rows if line[DIFFERS]]
-    st.caption("Tick a row to open it.")
+        rows = [(entry, line) for entry, line in rows if MARKS[DIFFERS] in line[_STANDS]]
+    st.caption("Click a row to open it; *All tables and figures* leads back here.")
     key = f"overview-{differs}"  # row numbers are picked: with other rows, begin again
     st.dataframe(
         pd.DataFrame([line for _, line in rows]),
         hide_index=True,
         alt="Tables and figures with counts of verdicts.",
-        on_select=lambda: _open(rows[k][0] for k in st.session_state[key]["selection"]["rows"]),
-        selection_mode="single-row",
+        column_config={name: st.column_config.Column(width=w) for name, w in _WIDTHS.items()},
+        on_select=lambda: _open(rows[k][0] for k, _ in st.session_state[key]["selection"]["cells"]),
+        selection_mode="single-cell",
         key=key,
     )
 
 
-def _open(ticked: Iterable[Entry]) -> None:
-    """Have the page show the ``ticked`` table or figure next, with its first tab."""
-    for entry in ticked:
+def _open(clicked: Iterable[Entry]) -> None:
+    """Have the page show the ``clicked`` table or figure next, with its first tab."""
+    for entry in clicked:
         set_next({"p_paper": entry.paper, f"p_entry_{entry.paper}": entry.id})
         first_tab_next()
 
