@@ -14,10 +14,10 @@ from streamlit import runtime
 
 from dpmc_core.errors import ParameterError
 from pages.parts.server import jobs, loading, warm
-from pages.parts.server.layers import ahead, compressed, early, edge, files, gate, icons, messages
+from pages.parts.server.layers import compressed, early, edge, gate, icons, messages, on_request
 
 # what the frame and Home import, and with it nearly all of the core
-FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home.sections")
+FIRST = ("pages.parts.lessons.lessons", "pages.parts.frame.share", "pages.parts.home")
 
 _START = 60.0  # seconds in which a server loads and makes what most will ask for
 
@@ -28,7 +28,7 @@ async def start(_: object) -> AsyncIterator[None]:
     loads Streamlit's.
     """
     warm.few_arenas()
-    files.hold_made_files(runtime.get_instance().media_file_mgr)
+    on_request.hold_made_files(runtime.get_instance().media_file_mgr)
     with suppress(ParameterError):  # of a setting: the page says so
         jobs.workers_start()
     compressed.hold_back(_START)
@@ -47,7 +47,7 @@ LAYERS = [
         early.Early,
         icons.Icons,
         compressed.Compressed,
-        ahead.Ahead,
+        on_request.Ahead,
     )
 ]
 app = st.App("pages/main.py", lifespan=start, middleware=LAYERS)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpmc_core.errors import DPMCError
-from pages.parts.budget import ledger_files, sections, stories
+from pages.parts.budget import sections, stories
 from pages.parts.budget.controls import LINK_TITLES, form
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.ui import controls
@@ -36,5 +36,5 @@ tab("Method", "method", lambda: sections.method(counts))
 tab("Least noise", "least-noise", lambda: sections.least_noise(counts, shapes))
 tab("Price of a shape", "price", lambda: sections.price_and_need(counts, shapes))
 tab("Papers' accounting", "findings", lambda: sections.findings(counts))
-tab("Your ledger file", "own-ledger", lambda: ledger_files.upload(asked.delta))
-tab("Export", "export", lambda: ledger_files.export(counts))
+tab("Your ledger file", "own-ledger", lambda: sections.upload(asked.delta))
+tab("Export", "export", lambda: sections.export(counts))

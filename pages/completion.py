@@ -3,10 +3,8 @@
 import streamlit as st
 
 from pages.parts.completion import panels, study_view
-from pages.parts.completion.asked import form
-from pages.parts.completion.controls import LINK_TITLES
-from pages.parts.completion.introduction import introduction
-from pages.parts.completion.user_controls import USER_TITLES
+from pages.parts.completion.controls import LINK_TITLES, USER_TITLES, form
+from pages.parts.completion.texts import introduction
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 

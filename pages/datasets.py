@@ -6,8 +6,8 @@ import streamlit as st
 
 from dpmc_core.datasets import catalogue, entry, user_datasets
 from dpmc_core.errors import DPMCError
+from pages.parts.datasets import controls as own_view
 from pages.parts.datasets import known_sets, ratings_view, sample_view
-from pages.parts.datasets import user_data_form as own_view
 from pages.parts.datasets.controls import LINK_TITLES, Asked, form, own_name
 from pages.parts.frame.page import control, head, tab, verdict
 from pages.parts.ui import controls

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from pages.parts.factorization import panels, study_view
-from pages.parts.factorization.asked import form
-from pages.parts.factorization.controls import FACTOR_TITLES
+from pages.parts.factorization.controls import FACTOR_TITLES, form
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 

@@ -7,7 +7,7 @@ from dpmc_core.experiments.papers.entries import errata
 from pages.parts.frame.page import control, head, tab
 from pages.parts.papers import view
 from pages.parts.ui import controls
-from pages.parts.ui.bullet_list import points
+from pages.parts.ui.on_screen import points
 
 TITLES = {e.id: f"{e.place}: {e.title}" for e in ENTRIES}
 SOURCES = {e.id: e.source for e in ENTRIES}

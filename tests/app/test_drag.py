@@ -16,13 +16,13 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.run import watched
 from dpmc_core.mechanisms import Huber
+from pages.parts import home as home
 from pages.parts.completion import compare_view, recommend_view, texts
 from pages.parts.factorization import view
 from pages.parts.factorization.charts import learned, words_after
 from pages.parts.frame import drag
-from pages.parts.home import sections as home
 from pages.parts.mechanisms import charts
-from pages.parts.server.layers import ahead
+from pages.parts.server.layers import on_request
 from pages.parts.ui import figures
 from tests.app.test_layers import answer
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
@@ -38,7 +38,7 @@ SLIDERS = {
 
 def fetched(path: str) -> Any:
     """What a browser reads there."""
-    status, headers, body = answer(ahead.Ahead, path)
+    status, headers, body = answer(on_request.Ahead, path)
     assert (status, headers["content-encoding"]) == (200, "gzip")
     return json.loads(gzip.decompress(body))
 
@@ -190,14 +190,14 @@ def test_offers_are_made_once_when_somebody_asks_and_the_oldest_are_forgotten() 
         made.append("once")
         return json.dumps("made")
 
-    first = ahead.offer("a-first", make)
+    first = on_request.offer("a-first", make)
     assert not made
     assert [fetched(f"/{first}") for _ in range(2)] == ["made"] * 2
     assert made == ["once"]
-    for k in range(ahead._MOST):
-        ahead.offer(f"a-{k}", make)
-    ahead._made.cache_clear()
-    assert answer(ahead.Ahead, f"/{first}")[0] == 404
-    assert answer(ahead.Ahead, "/ahead/nothing")[0] == 404
+    for k in range(on_request._MOST_OFFERS):
+        on_request.offer(f"a-{k}", make)
+    on_request._made.cache_clear()
+    assert answer(on_request.Ahead, f"/{first}")[0] == 404
+    assert answer(on_request.Ahead, "/ahead/nothing")[0] == 404
     for path, method in (("/ahead/a-1", "POST"), ("/elsewhere", "GET")):
-        assert answer(ahead.Ahead, path, method=method)[2] == b"behind"
+        assert answer(on_request.Ahead, path, method=method)[2] == b"behind"

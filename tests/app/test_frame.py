@@ -13,7 +13,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.papers.compute import Trial
 from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.frame.share import handout
-from pages.parts.server import estimate
+from pages.parts.server import progress
 from pages.parts.server.job import Job
 from pages.parts.server.jobs import place_of
 from pages.parts.server.progress import standing
@@ -78,12 +78,12 @@ def test_a_bad_mode_in_a_link_is_named() -> None:
 def test_the_estimate_grows_with_the_work_and_learns_from_runs() -> None:
     small = RunSpec.of(algorithm="svt", dataset="low-rank")
     large = RunSpec.of(algorithm="svt", dataset="ml-1m")
-    assert estimate.seconds((large,)) > 3 * estimate.seconds((small,))
-    before = estimate.seconds((small,))
-    estimate.learn(small, 8 * before)
-    assert estimate.seconds((small,)) == pytest.approx(8 * before)
-    assert estimate.seconds((small,) * 3, at_once=3) == pytest.approx(8 * before)
-    assert np.isnan(estimate.seconds((Trial("row", "of", 1),)))
+    assert progress.seconds((large,)) > 3 * progress.seconds((small,))
+    before = progress.seconds((small,))
+    progress.learn(small, 8 * before)
+    assert progress.seconds((small,)) == pytest.approx(8 * before)
+    assert progress.seconds((small,) * 3, at_once=3) == pytest.approx(8 * before)
+    assert np.isnan(progress.seconds((Trial("row", "of", 1),)))
 
 
 def _running(done: int, elapsed: float, expected: tuple[float, ...]) -> Job:

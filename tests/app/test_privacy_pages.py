@@ -23,7 +23,7 @@ from dpmc_core.privacy.distinguish.events import clopper_pearson
 from pages.parts.audit import charts as audit_charts
 from pages.parts.audit.game import Rounds
 from pages.parts.budget import charts as budget_charts
-from pages.parts.budget import ledger_files, stories
+from pages.parts.budget import sections, stories
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
 
@@ -160,7 +160,7 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
         asked.append(function.__name__)
         raise (DataError("not a ledger.") if len(asked) < 3 else DPMCError("too busy."))
 
-    monkeypatch.setattr(ledger_files.sandbox, "read_file", refuse)
+    monkeypatch.setattr(sections.sandbox, "read_file", refuse)
     app = open_page("budget")
     for times in (1, 2):
         app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()

@@ -17,7 +17,7 @@ from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.experiments.sweeps.spec import Planned
 from pages.parts.completion import recommend_view, study_view
-from pages.parts.completion.user_controls import QUESTIONS
+from pages.parts.completion.controls import QUESTIONS
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
 from pages.parts.ui.labels import wrapped

@@ -16,7 +16,7 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from benchmarks.server.messages import ATTACKS, HANDOUT, asked_all_the_while, attack
 from benchmarks.server.visitor import App, Visitor, running_app
 from pages.parts.server import jobs, logs
-from pages.parts.server.layers import files, messages
+from pages.parts.server.layers import messages, on_request
 from tests.apart import run_apart
 from tests.server.test_failures import ends, going, until
 
@@ -244,8 +244,8 @@ def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -
         return {file.content for file in stored.values()}
 
     names = [button(k) for k in range(6)]
-    monkeypatch.setattr(files, "_MOST", 3)
-    files.hold_made_files(manager)
+    monkeypatch.setattr(on_request, "_MOST_FILES", 3)
+    on_request.hold_made_files(manager)
     first = manager.execute_deferred(names[0])
     assert tidied() == {b"file 0"}
     assert manager.execute_deferred(names[0]) == first

@@ -1,10 +1,125 @@
-"""The controls of the *Budget* page, and the question that they ask."""
+"""The question of the *Budget* page: its controls, and what it counts.
+
+The usual question, its releases and their counts, the usual counts made before anybody asks, and
+the controls that ask another.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.parts.budget.counts import MANY, USUAL, Question
+from dpmc_core.mechanisms import Mechanism
+from dpmc_core.privacy import Ledger, Release, Statement, least_noise, state
+from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, variance_curve
+from pages.parts.budget.charts import COUNTS, NEEDED_COUNTS, at_equal
+from pages.parts.budget.stories import paper_statements
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
+
+_PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over
+    ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise
+    for ``target`` ε of all together at ``delta``.
+    """
+
+    run: str = "own"
+    count: int = 1000
+    sensitivity: float = 1.0
+    spread: int = 1
+    by: str = "variance"
+    amount: float = 100.0
+    alpha: float = 1.5
+    target: float = 1.0
+    delta: float = 1e-5
+
+    def mechanisms(self) -> list[Mechanism]:
+        """The noises at equal ``by``."""
+        return at_equal(self.by, self.amount, self.alpha, self.sensitivity, self.delta)
+
+    def release(self, noise: Mechanism) -> Release:
+        """One release of the chosen run with this noise."""
+        own = self.run == "own"
+        return Release(
+            what="a vector" if own else "right-hand sides of all items",
+            mechanism=noise,
+            l1_sensitivity=self.sensitivity,
+            l2_sensitivity=self.sensitivity / math.sqrt(self.spread),
+            unit="record" if own else "rating",
+            neighbours="add/remove-one" if own else "replace-one",
+            coordinates=self.spread,
+            count=1,
+            sound=False,
+            source="typed on the Budget page"
+            if own
+            else "huber-paper, Theorem 2.1 with Δ = 5 (assumed)",
+            kind="" if own else "huber-paper",
+        )
+
+    def shapes(self) -> list[Release]:
+        """One release of each noise at one scale.
+
+        What a budget needs does not depend on the noise one started from, so that these are
+        searched once.
+        """
+        made = at_equal(
+            "variance", 100 * self.sensitivity**2, self.alpha, self.sensitivity, self.delta
+        )
+        return [self.release(noise) for noise in made]
+
+    def curve(self, noise: Mechanism) -> tuple[float, ...]:
+        """ε at δ after each of ``COUNTS`` releases."""
+        return epsilon_curve(self.release(noise), COUNTS, self.delta)
+
+    def ledger(self, noise: Mechanism) -> Ledger:
+        """All releases together."""
+        return Ledger((replace(self.release(noise), count=self.count),))
+
+    def statement(self, noise: Mechanism) -> Statement:
+        """What all releases together spend."""
+        return state(self.ledger(noise), self.delta)
+
+    def needed(self, shape: Release) -> tuple[float, ...]:
+        """The least variance for the target, for each of ``NEEDED_COUNTS`` releases."""
+        return variance_curve(shape, NEEDED_COUNTS, self.target, self.delta)
+
+    def least(self, shape: Release) -> Mechanism:
+        """The least noise with which all releases together keep to the target."""
+        whole = Ledger((replace(shape, count=self.count),))
+        return (
+            least_noise(whole, self.target, self.delta, tolerance=1e-4, quick=True)
+            .releases[0]
+            .mechanism
+        )
+
+
+USUAL = Question()
+# how many releases the slider offers
+MANY = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
+
+
+def make_ahead() -> None:
+    """The counts of the page as it opens, one after the other and not in a hurry."""
+    for noise in USUAL.mechanisms():
+        USUAL.curve(noise)
+        USUAL.statement(noise)
+        time.sleep(_PAUSE)
+    for count in MANY:
+        for noise in USUAL.mechanisms():
+            replace(USUAL, count=count).statement(noise)
+        time.sleep(_PAUSE)
+    for shape in USUAL.shapes():
+        USUAL.needed(shape)
+        USUAL.least(shape)
+        time.sleep(_PAUSE)
+    paper_statements(USUAL.delta)
+    dpals_counts()
+
 
 RUNS = {
     "own": "your own",

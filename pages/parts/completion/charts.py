@@ -13,7 +13,7 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, Identity, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map

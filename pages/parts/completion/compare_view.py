@@ -12,8 +12,7 @@ from pages.parts.completion import charts as run_charts
 from pages.parts.completion import study_view, texts
 from pages.parts.completion.charts import Named
 from pages.parts.frame import drag, python_lines
-from pages.parts.frame.accounts import counted
-from pages.parts.frame.page import observations, pair, tab, verdict
+from pages.parts.frame.page import counted, observations, pair, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show

@@ -1,9 +1,11 @@
-"""The controls of the *Completion* page: data, configurations, and the settings they share.
+"""The controls of the *Completion* page, and the runs or the study that they mean.
 
-Its questions, and what only algorithms for protected users read, are in ``user_controls``.
+Data, configurations and the settings they share; the page's questions, and what only algorithms for
+protected users read; and all of them as what is ``Asked``.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,14 +13,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import parameters
-from dpmc_core.datasets import entry
+from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import RatingsData, config_of
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.presets import PRESETS, WELL_REGULARISED, preset
+from dpmc_core.experiments.presets import LIKING, PEOPLE, PRESETS, WELL_REGULARISED, fitted, preset
+from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from dpmc_core.mechanisms import FAMILIES
+from pages.parts.frame import presenter
+from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
-from pages.parts.ui.looks import LETTERS, NOISES
+from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
 from pages.parts.ui.run_panel import run_next
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
@@ -202,4 +209,241 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
     name = "variance.variance" if by == "variance" else "nominal.epsilon"
     label = f"{letter}: {'variance' if by == 'variance' else 'nominal ε of one release'}"
     fields[by] = declared.box(name, f"{low}_{by}", label=label, label_visibility="collapsed")
+    return fields
+
+
+QUESTIONS = {
+    "compare": "Are ratings predicted well?",
+    "recommend": "Are items recommended well?",
+    "lists": "What does one person see?",
+    **{name: study.title for name, study in STUDIES["completion"].items()},
+    "skew": "Whose ratings take part?",
+}
+OWN_EPSILON = (
+    "lists",
+    "epsilon",
+    "items",
+    "rank",
+    "projection",
+    "skew",
+)  # questions that set ε themselves, or need none
+USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
+LIST_TITLES = {
+    name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
+}
+STUDY_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
+USER_TITLES = {
+    "question": QUESTIONS,
+    **declared.titles(USERS),
+    "list_algorithm": LIST_TITLES,
+    "study_noise": STUDY_NOISES,
+}
+# where a visitor starts
+FIRST: dict[str, Any] = {
+    name: PEOPLE[name] for name in ("dataset", "n_users", "n_items", "n_ratings")
+}
+# fields whose widget goes by another name
+KEYS = {
+    "items_per_user": "k",
+    "item_share": "beta",
+    "global_penalty": "penalty",
+    **{name: f"user_{name}" for name in SHARED},
+}
+FIRST_METHOD = {"k": 50, "nuclear": 1.0}  # where the other boxes start: smaller sets than usual
+NUMBERS = (*SHARED, "item_share", "clip_norm")
+
+
+def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
+    """The usual numbers of the method for a dataset and what is asked."""
+    synthetic = entry(dataset).synthetic
+    usual = (
+        {name: PEOPLE[name] for name in NUMBERS if synthetic or name != "item_share"}
+        | {"sampling": "adaptive", "gram_ratio": 2.0}
+        | ({} if synthetic else {"rank": 12})  # of DPALS on MovieLens 1M
+    )
+    if question == "recommend":
+        usual |= LIKING | ({"item_share": PEOPLE["item_share"]} if synthetic else {})
+    return {KEYS.get(name, name): value for name, value in fitted(usual, dataset).items()}
+
+
+def use_numbers() -> None:
+    """The usual numbers of all methods, when the dataset is changed."""
+    state = st.session_state
+    state.update(usual_numbers(state["dataset"], state.get("question", "compare")))
+    use_preset(WELL_REGULARISED)
+
+
+def use_question() -> None:
+    """Likes have usual numbers of their own; other questions leave the numbers as they are."""
+    state = st.session_state
+    liking = state["question"] == "recommend"
+    if liking != state.get("numbers-for-likes", False):
+        use_numbers()
+    state["numbers-for-likes"] = liking
+
+
+def ask(question: str) -> None:
+    """Ask another question, as if it were chosen."""
+    st.session_state["question"] = question
+    use_question()
+
+
+def epsilon_slider(row: DeltaGenerator) -> float:
+    """Total ε of each run that protects users, in ``row``."""
+    with row:
+        epsilon = controls.steps_slider(
+            "Total ε", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
+        )
+    presenter.steps("total_epsilon", TOTALS)
+    return epsilon
+
+
+def user_controls(dataset: str, question: str) -> dict[str, Any]:
+    """The knobs of all algorithms that protect users."""
+    usual = usual_numbers(dataset, question)
+    if question == "skew":
+        return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
+    st.markdown("**Where users are protected**")
+    fields: dict[str, Any] = {
+        n: declared.box(f"dpals.{n}", KEYS[n], usual[KEYS[n]], why="Users") for n in SHARED
+    }
+    # likes are 1 or nothing; a penalty on what was not liked is theirs alone
+    other = "centring" if question == "recommend" else "global_penalty"
+    return fields | declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, KEYS)
+
+
+def one_configuration(question: str) -> dict[str, Any]:
+    """Algorithm and noise where all runs of a question share them: a study, or one person's
+    lists.
+    """
+    if question == "skew":
+        return {"algorithm": "moments", "mechanism": "gaussian"}
+    algorithm = "dpals" if question in ("items", "projection", "exponents") else "moments"
+    with controls.place():
+        if question == "lists":
+            algorithm = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, algorithm)
+    noise = controls.choice("Noise", "study_noise", STUDY_NOISES, "gaussian")
+    return {"algorithm": algorithm, "mechanism": noise}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question, and the fields of its runs.
+
+    Those that all runs share, those of each configuration, how many of a user's ratings take part
+    (``items_per_user``, where that is the question), the seeds of each point of a study, and
+    whether errors are of predictions that are clipped (``clip``).
+    """
+
+    question: str
+    shared: dict[str, Any]
+    configurations: list[dict[str, Any]]
+    items_per_user: int
+    seeds: int
+    clip: bool
+
+    @property
+    def known(self) -> Entry:
+        """The chosen set."""
+        return entry(self.shared["dataset"])
+
+    @property
+    def is_study(self) -> bool:
+        """Whether many runs answer the question."""
+        return self.question in STUDIES["completion"]
+
+    def build(self) -> Built:
+        """Build the runs and the study, or a sentence about what is wrong."""
+        specs: tuple[RunSpec, ...] = ()
+        study: StudySpec | None = None
+        problem = ""
+        try:
+            specs = tuple(RunSpec.fitting({**self.shared, **one}) for one in self.configurations)
+            if self.is_study:
+                fields = {**self.shared, **self.configurations[0]}
+                study = StudySpec.of("completion", self.question, fields, self.seeds)
+            if not self.known.present():
+                problem = (
+                    f"{self.known.title} is not on this machine yet: fetch it on the Datasets "
+                    "page, or choose a synthetic set."
+                )
+        except DPMCError as error:
+            problem = str(error)
+        return Built(specs, study, problem)
+
+
+def form(row: DeltaGenerator) -> Asked:
+    """Draw the widgets: in ``row`` what is asked, the data and ε; below it a line for each
+    configuration; everything else in the sidebar.
+    """
+    seeds, lines = 1, st.container(key="configurations", horizontal=True)
+    settings = controls.settings()
+    with row:
+        question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
+        shared: dict[str, Any] = {"dataset": dataset_choice(FIRST, use_numbers)}
+        count = how_many(question) if question in ("compare", "recommend") else 1
+    dataset = shared["dataset"]
+    with settings:
+        shared |= shape_controls(dataset, FIRST)
+        of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}}
+        with controls.place():
+            if question == "compare":
+                of["rating"] = rating_controls(dataset)
+        with controls.place():
+            of["user"] = user_controls(dataset, question)
+        # methods without privacy: as many factors and as much regularisation as ALS
+        of[""] = {name: of["rating"][name] for name in ("rank", "reg") if of["rating"]}
+        noise = controls.place()
+        shared |= _data_and_delta(dataset, question)
+        chance = controls.place()
+        with controls.place():
+            if question in STUDIES["completion"]:
+                seeds = declared.box("study_seeds", "seeds")
+        clip = question != "compare" or controls.switch(
+            "Clip predictions to the rating scale",
+            "clip",
+            True,
+            help="A prediction of 6 stars becomes 5; the papers probably do this.",
+        )
+    if question in ("compare", "recommend"):
+        with lines:
+            configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
+            if question == "compare":
+                offer_papers_pair(dataset)
+    else:
+        with noise:
+            configurations = [one_configuration(question)]
+    noisy = [one for one in configurations if one["mechanism"] != "none"]
+    guaranteed = [one for one in noisy if ALGORITHMS[one["algorithm"]].unit == "user"]
+    by_total = [one for one in noisy if not one.keys() & AMOUNTS.keys()]
+    if by_total and question not in OWN_EPSILON:
+        total = epsilon_slider(row)
+        for one in by_total:
+            one["epsilon" if one in guaranteed else "total_epsilon"] = total
+    with chance:
+        drawn = declared.chance(dataset, "seed", guaranteed=bool(guaranteed))
+    repeatable = {"seed": drawn.get("split_seed", drawn.get("seed"))}  # the same ratings held out
+    for one in configurations:
+        one |= of[ALGORITHMS[one["algorithm"]].unit] | (drawn if one in guaranteed else repeatable)
+    if question == "recommend":
+        shared["task"] = "recommend"
+    return Asked(
+        question=question,
+        shared=shared,
+        configurations=configurations,
+        items_per_user=of["user"].get("items_per_user", 1),
+        seeds=seeds,
+        clip=clip,
+    )
+
+
+def _data_and_delta(dataset: str, question: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    with controls.place():
+        if dataset == "ml-100k" and question in ("compare", "lists"):
+            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
+    fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+    with controls.place():
+        if question != "skew":
+            fields["delta"] = declared.box("account_delta", "delta")
     return fields

@@ -10,8 +10,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.presets import LIKING, PEOPLE, WELL_REGULARISED, preset
 from pages.parts.completion import compare_view, list_view, recommend_view, study_view
-from pages.parts.completion.asked import Asked
-from pages.parts.completion.user_controls import FIRST
+from pages.parts.completion.controls import FIRST, Asked
 from pages.parts.frame.study import Built
 from pages.parts.ui import controls
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel

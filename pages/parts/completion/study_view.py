@@ -19,7 +19,7 @@ from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
-from pages.parts.completion.user_controls import ask
+from pages.parts.completion.controls import ask
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.study import QUIET, Lines, Study
 from pages.parts.ui.figures import Drawn, figure, show

@@ -20,7 +20,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts
 from dpmc_core.metrics.topics import top_words
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, named_bars
 from pages.parts.ui.labels import wrapped
 from pages.parts.ui.looks import Identity

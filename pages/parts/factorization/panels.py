@@ -8,8 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
 from pages.parts.factorization import view
-from pages.parts.factorization.asked import Asked
-from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS
+from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS, Asked
 from pages.parts.frame.study import Built
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 

@@ -19,8 +19,7 @@ from pages.parts.factorization.charts import Learned, learned, shown_words
 from pages.parts.factorization.one_sample import document_topics, rebuilt_image
 from pages.parts.factorization.texts import factor_observations, factor_verdict
 from pages.parts.frame import drag, python_lines
-from pages.parts.frame.accounts import counted
-from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.frame.page import counted, observations, tab, verdict
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls

@@ -20,7 +20,7 @@ import streamlit as st
 from plotly.utils import PlotlyJSONEncoder
 
 from dpmc_core.errors import DPMCError
-from pages.parts.server.layers import ahead
+from pages.parts.server.layers import on_request
 from pages.parts.ui import figures, on_screen
 
 
@@ -56,7 +56,7 @@ def follow(
     name = hashlib.sha256(told.encode()).hexdigest()[:32]
     place = {
         "slider": key,
-        "ahead": ahead.offer(name, lambda: frames(values, draw, look, written)),
+        "ahead": on_request.offer(name, lambda: frames(values, draw, look, written)),
         "at": str(list(values).index(st.session_state[key])),
         "values": json.dumps([f"{value:,g}" for value in values]),
         **({"reversed": "true"} if reverse else {}),

@@ -1,14 +1,19 @@
-"""The same order on every page: title, verdict, the controls that matter, a figure, tabs."""
+"""The same order on every page: title, verdict, the controls that matter, a figure, tabs.
 
+What all pages show alike is here too: how a statement was counted, account by account.
+"""
+
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import ParameterError
+from dpmc_core.privacy import Account, Statement
+from dpmc_core.wording import three
 from pages.parts.ui import controls, glossary, on_screen
-from pages.parts.ui.bullet_list import points
-from pages.parts.ui.on_screen import verdict
+from pages.parts.ui.on_screen import points, verdict
 
 __all__ = ["control", "head", "observations", "pair", "tab", "tabs", "verdict"]
 
@@ -137,3 +142,23 @@ def _chosen(titles: Mapping[str, str]) -> str:
     else:
         st.query_params["tab"] = str(chosen)
     return str(chosen)
+
+
+def counted(statement: Statement) -> None:
+    """The other ways of counting, and what the count covers or leaves out, each in a popover."""
+    with st.popover("Other accounting methods", icon=":material/calculate:"):
+        points(map(_counted_by, statement.accounts))
+        st.page_link(
+            "budget.py", label="More on the Budget page", icon=":material/account_balance_wallet:"
+        )
+    with st.popover(
+        "What this leaves out" if statement.nominal else "What this covers",
+        icon=":material/warning:",
+    ):
+        points(statement.caveats)
+
+
+def _counted_by(answer: Account) -> str:
+    value = "does not apply" if math.isinf(answer.epsilon) else f"ε = {three(answer.epsilon)}"
+    proof = "" if answer.published else " (rests on this project's own proof, not peer-reviewed)"
+    return f"**{answer.title}**: {value}{proof}. {answer.how}"

@@ -17,8 +17,7 @@ from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
-from pages.parts.ui.figure_cache import of_results
-from pages.parts.ui.figures import Drawn, draw, show
+from pages.parts.ui.figures import Drawn, draw, of_results, show
 from pages.parts.ui.labels import spaced_ticks
 from pages.parts.ui.looks import BEST, Identity
 from pages.parts.ui.on_screen import code, download

@@ -23,7 +23,7 @@ from dpmc_core.mechanisms import (
 )
 from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
 from dpmc_core.wording import three
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, level
 from pages.parts.ui.labels import Label, label_end, label_ends, log_ticks
 from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, intervals

@@ -11,7 +11,7 @@ from dpmc_core.experiments.papers.entries import Axes
 from dpmc_core.experiments.papers.names import part, phrases, row_names, value_name
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import measured, printed_in, three
-from pages.parts.ui.figure_cache import of_values
+from pages.parts.ui.figures import of_values
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity
 from pages.parts.ui.series import Line, series_chart
 

@@ -18,7 +18,7 @@ from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import power, three
 from pages.parts.frame import drag, presenter
 from pages.parts.ui import controls, declared, densities
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download, presenting

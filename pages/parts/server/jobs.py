@@ -33,7 +33,7 @@ from dpmc_core.experiments.worker.worker import Steps
 from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.models import search
-from pages.parts.server import estimate, logs, queue, run_store, settings
+from pages.parts.server import logs, progress, queue, run_store, settings
 from pages.parts.server.job import Box, Job
 from pages.parts.server.queue import AnyWorker, Pool, TooManyJobs
 
@@ -80,18 +80,18 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
         specs=specs,
         results=[None] * len(specs),
         progress=(0, sum(amounts)),
-        expected=tuple(estimate.of_each(specs)),
+        expected=tuple(progress.of_each(specs)),
         amounts=tuple(amounts),
     )
 
     counts = [0] * len(specs)
 
-    def progress(k: int, result: Any) -> int:
+    def advance(k: int, result: Any) -> int:
         counts[k] = min(_amount(result), amounts[k])
         return sum(counts)
 
     runs = isinstance(specs[0], RunSpec)
-    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], progress, runs=runs))
+    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], advance, runs=runs))
 
 
 _STEPS: dict[type, Steps] = {RunSpec: watched, AuditSpec: audit_steps, Trial: trial_steps}
@@ -291,7 +291,7 @@ def _follow(
             job.results[k] = result
             job.progress = (done(k, result), job.progress[1])
         if keys is not None and last:  # at once: the next one may fail, or be cancelled
-            estimate.learn(job.specs[k], job.results[k].seconds)
+            progress.learn(job.specs[k], job.results[k].seconds)
             _keep(job, k, keys)
 
 

@@ -25,11 +25,7 @@ from dpmc_core.experiments.worker.process import return_memory
 from pages.parts.server import jobs
 
 # modules whose ``make_ahead`` computes what most visitors ask for
-_AHEAD = (
-    "pages.parts.budget.counts",
-    "pages.parts.home.sections",
-    "pages.parts.plan.statistic_view",
-)
+_AHEAD = ("pages.parts.budget.controls", "pages.parts.home", "pages.parts.plan.statistic_view")
 # modules whose ``examples`` are runs that worker processes make, the page of most visitors first
 _EXAMPLES = ("pages.parts.completion.panels", "pages.parts.factorization.panels")
 _PREPARING = "dpmc-prepare"

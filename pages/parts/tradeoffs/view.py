@@ -23,10 +23,10 @@ from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import charts, findings
 from pages.parts.tradeoffs.controls import BY, Built, Form
 from pages.parts.ui import controls
-from pages.parts.ui.bullet_list import points as bullets
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import points as bullets
 from pages.parts.ui.run_panel import Panel, draw_example, note_quick_look, panel
 
 SLIDES = {

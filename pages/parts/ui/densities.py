@@ -12,7 +12,7 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.distinguish.tradeoff import of_ledger
 from dpmc_core.wording import three
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.labels import label_end
 from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, curve, name_above

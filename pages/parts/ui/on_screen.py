@@ -1,10 +1,13 @@
 """What the page shows at the moment, remembered for a handout; whether it is presented; and what a
 visitor takes along: files, and the lines that compute the same elsewhere.
+
+Lists (``points``) are one element of the page, as Streamlit's work grows with the number of
+elements.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -190,3 +193,10 @@ def code(text: str, language: str, title: str = "") -> None:
     if title:
         st.markdown(title)
     st.code(text, language=language, wrap_lines=True)
+
+
+def points(sentences: Iterable[str]) -> None:
+    """Draw ``sentences`` (Markdown, one line each) as a list; nothing where there are none."""
+    lines = [f"- {sentence}" for sentence in sentences]
+    if lines:
+        st.markdown("\n".join(lines))

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
-from pages.parts.server import estimate, jobs, run_store, settings
+from pages.parts.server import jobs, progress, run_store, settings
 from pages.parts.server.job import Job
 from pages.parts.server.progress import span, standing
 from pages.parts.ui import controls, on_screen
@@ -143,7 +143,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
     """Draw the buttons, and what is wrong with the settings; return the specs of the pressed."""
     look = of.look
     with of.row:
-        guess = math.nan if of.problem else of.left * estimate.seconds(of.wanted, of.at_once)
+        guess = math.nan if of.problem else of.left * progress.seconds(of.wanted, of.at_once)
         about = "" if math.isnan(guess) else span(guess)
         pressed = st.button(
             look.label,
@@ -166,7 +166,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
                 help=f"{of.repetitions} repetitions at both ends and in the middle. They count: "
                 f"*{look.label}* makes only the others.",
             )
-            guess = of.quick_left * estimate.seconds(of.quick, of.at_once)
+            guess = of.quick_left * progress.seconds(of.quick, of.at_once)
             st.caption(span(guess), width="content")
     if of.problem and not look.quiet:
         st.error(controls.said(of.problem), icon=":material/error:")

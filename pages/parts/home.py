@@ -18,7 +18,7 @@ from dpmc_core.wording import power, three
 from pages.parts.frame import drag, presenter
 from pages.parts.frame.page import pair
 from pages.parts.ui import controls, declared, densities, glossary, on_screen, pictures
-from pages.parts.ui import figure_cache as drawn_once
+from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY
 

@@ -1,1 +1,0 @@
-"""Controls, views and charts of the page *Home*."""

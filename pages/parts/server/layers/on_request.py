@@ -1,0 +1,97 @@
+"""What is made once a browser asks for it, each thing once.
+
+What a page may show next (``offer``), which the visit's own script would have to wait for, and
+files that a button makes when it is pressed (``hold_made_files``), which are let go again:
+Streamlit makes one again for each message that asks for it, and holds all of them by nobody. Two
+scripts of others that end before the browser fetches a file take it away.
+"""
+
+import gzip
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import PurePath
+from threading import Lock
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pages.parts.server import logs
+
+_ROUTE = "/ahead/"
+_MOST_OFFERS = 500  # offers that are remembered
+_MOST_FILES = 40  # files that are held at once for all visits, the latest
+_offers: OrderedDict[str, Callable[[], str]] = OrderedDict()
+_changing = Lock()
+
+
+def offer(name: str, make: Callable[[], str]) -> str:
+    """Serve the JSON that ``make`` returns under ``name``; returns its address.
+
+    ``make`` is called in another thread, once for all who ask for it soon.
+    """
+    with _changing:
+        _offers[name] = _offers.pop(name, make)
+        while len(_offers) > _MOST_OFFERS:
+            _offers.popitem(last=False)
+    return f"{_ROUTE.strip('/')}/{name}"
+
+
+class Ahead:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._turns = CapacityLimiter(1)  # visitors' scripts come first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _, here, name = str(scope.get("path", "")).rpartition(_ROUTE)
+        if scope["type"] != "http" or scope["method"] != "GET" or not here:
+            await self._app(scope, receive, send)
+            return
+        make = _offers.get(name)
+        if make is None:
+            answer: Response = PlainTextResponse("This is no longer on offer.", 404)
+        else:
+            content = await to_thread.run_sync(_made, name, make, limiter=self._turns)
+            headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
+            answer = Response(content, headers=headers, media_type="application/json")
+        await answer(scope, receive, send)
+
+
+@lru_cache(maxsize=40)
+def _made(name: str, make: Callable[[], str]) -> bytes:
+    """The offer called ``name``, compressed."""
+    return gzip.compress(make().encode(), 5)
+
+
+def hold_made_files(manager: Any) -> None:
+    """Have Streamlit's ``manager`` of files make each once, and hold it for its visit.
+
+    Until the page is drawn again, the visit ends, or there are too many. Much of this is of the
+    inside of ``manager``: tests hold that it is there.
+    """
+    make = manager.execute_deferred
+    held: deque[Any] = deque()
+
+    def address(name: str) -> str:
+        button = manager._deferred_callables.get(name, {})
+        with button.setdefault("lock", Lock()):
+            found = button.get("address", "")
+            if manager.read_file(PurePath(found).name) is None:
+                found = button["address"] = make(name)
+            with manager._lock:
+                files = manager._files_by_session_and_coord.get(button["session_id"], {})
+                if name not in files:
+                    held.append((files, name))
+                files[name] = PurePath(found).stem
+                if len(held) > _MOST_FILES:
+                    of_one, oldest = held.popleft()
+                    of_one.pop(oldest, None)
+        return str(found)
+
+    manager.execute_deferred = address
+    # for requests for a file that no button makes
+    logs.hush("streamlit.runtime.backend_operation_handler", "Deferred file ")
