@@ -4,8 +4,15 @@ Error of predicted ratings, recall of recommended items.
 """
 
 from dpmc_core.metrics.intervals import Comparison, half_width
-from dpmc_core.metrics.ranking import RECALL_AT, recall_by_chance, recall_by_user
-from dpmc_core.metrics.ratings import clipped, rmse, top_items, truth_rmse
+from dpmc_core.metrics.ratings import (
+    RECALL_AT,
+    clipped,
+    recall_by_chance,
+    recall_by_user,
+    rmse,
+    top_items,
+    truth_rmse,
+)
 
 __all__ = [
     "RECALL_AT",

@@ -12,7 +12,7 @@ from dpmc_core.datasets.implicit import user_split
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
-from dpmc_core.experiments.recommended import recommended_algorithm
+from dpmc_core.experiments.presets import recommended_algorithm
 from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.metrics import recall_by_user
 from tests.terminal import Terminal

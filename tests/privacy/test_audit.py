@@ -13,8 +13,14 @@ from scipy import stats
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy.distinguish import attack as attack_module
-from dpmc_core.privacy.distinguish.attack import Bound, attack, linear_scores, proves_at_most
-from dpmc_core.privacy.distinguish.events import choose, clopper_pearson
+from dpmc_core.privacy.distinguish.attack import (
+    Bound,
+    attack,
+    choose,
+    clopper_pearson,
+    linear_scores,
+    proves_at_most,
+)
 from dpmc_core.privacy.distinguish.tradeoff import of_mechanism
 
 

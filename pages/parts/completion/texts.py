@@ -13,7 +13,7 @@ from scipy import special
 
 from dpmc_core.experiments import RunResult, RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.recommended import recommended_algorithm
+from dpmc_core.experiments.presets import recommended_algorithm
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
 from dpmc_core.metrics import Comparison, clipped
