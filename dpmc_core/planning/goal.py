@@ -228,6 +228,22 @@ class Search:
         return -1 in decided, 1 in decided
 
     @property
+    def crossing(self) -> str:
+        """Return where the goal is first reached: "above" the range when runs clearly missed it at
+        the largest place, "below" when they clearly reached it at the least, else "inside".
+        """
+        by_place = sorted(self.probes, key=lambda probe: probe.place)
+        if by_place and by_place[-1].decided < 0:
+            return "above"
+        # the largest place comes first: alone it says nothing of what is below
+        return "below" if len(by_place) > 1 and by_place[0].decided > 0 else "inside"
+
+    @property
+    def best(self) -> Probe | None:
+        """Return the probe nearest to the goal, or furthest beyond it; None before the first."""
+        return max(self.probes, key=lambda probe: float(np.mean(probe.margins)), default=None)
+
+    @property
     def estimate(self) -> float | None:
         """Where a line through the two nearest means within the interval crosses 0, on a
         logarithmic scale; None where no means on both sides of the goal are within a factor of 10.
@@ -266,6 +282,15 @@ class Search:
             return f"a total ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
         title = self.plan.base.card.title
+        if self.crossing == "above" and self.best is not None:
+            is_not = "is not" if self.plan.target is None else "does not reach"
+            return (
+                f"{title} {is_not} {self.plan.goal} up to {amount(three(self.plan.most))}: "
+                f"its best is {three(self.best.mean)} ({self.spent} runs)."
+            )
+        if self.crossing == "below":
+            least = amount(three(self.plan.least))
+            return f"{title} {is_} {self.plan.goal} at {least} already ({self.spent} runs)."
         start = f"{title} {is_} {self.plan.goal} from"
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
@@ -306,6 +331,11 @@ class Search:
                 "Errors of runs are computed without noise. On data that is public already this "
                 "costs nobody anything; on your own, no ε of a later run covers the choice."
             )
+        if self.crossing == "above":
+            more = "More people" if self.plan.vary == "epsilon" else "A larger ε"
+            said.insert(0, f"{more}, another method or an easier goal may be reached.")
+        if self.crossing == "below":
+            said.insert(0, f"Look below {three(self.plan.least)} for the answer.")
         uncovered = uncovered_by(self.plan.base.data)
         if uncovered:
             said.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")
@@ -323,6 +353,10 @@ class Search:
             "spec": self.plan.base.as_dict(),
             "vary": self.plan.vary,
             "goal": self.plan.goal,
+            "crossing": self.crossing,
+            "best": None
+            if self.best is None
+            else {"place": self.best.place, "mean": self.best.mean},
             "estimate": self.estimate,
             "interval_95": [
                 end if known else None

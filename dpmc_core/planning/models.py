@@ -21,8 +21,7 @@ from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.process import ALL, Share
 from dpmc_core.paths import RESULTS
-from dpmc_core.planning.goal import VARIED, ModelPlan, Probe, Search
-from dpmc_core.wording import three
+from dpmc_core.planning.goal import ModelPlan, Probe, Search
 
 _LOOKS = (4, 6, 9, 13, 20)  # runs at one place after which it is asked whether it is decided
 _MOST_PROBES = 16
@@ -48,7 +47,8 @@ def search(
     answer then holds with 95 %. Where ``plan.runs`` decide nothing the place is as near as runs
     tell, and both sides are narrowed towards it.
 
-    Raises ``DataError`` where the goal is reached at ``least`` already, or missed at ``most``.
+    Where the goal is missed at ``most``, or reached at ``least`` already, the search ends there
+    (``Search.crossing``). Raises ``DataError`` where a run ends in an error.
     """
     with Workers(jobs, sets, share) if workers is None else workers as workers:
         yield from _searched(plan, _Looking(plan, store, workers))
@@ -56,14 +56,11 @@ def search(
 
 def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
     yield from looking.at(plan.most)
-    if looking.last.decided < 0:
-        raise DataError(_missed(plan, looking.last))
-    yield from looking.at(plan.least)
-    if looking.last.decided > 0:
-        raise DataError(
-            f"“{plan.goal}” is reached at {VARIED[plan.vary]} = {three(plan.least)} "
-            f"already ({three(looking.last.mean)} on average): look below it."
-        )
+    if looking.last.decided >= 0:
+        yield from looking.at(plan.least)
+    if looking.state(finished=True).crossing != "inside":
+        yield looking.state(finished=True)
+        return
     murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:
         low, high = looking.low, looking.high
@@ -244,15 +241,3 @@ class _Looking:
             finished=finished,
             used_up=used_up,
         )
-
-
-def _missed(plan: ModelPlan, probe: Probe) -> str:
-    """What can be reached in the place of the goal."""
-    more = "More people" if plan.vary == "epsilon" else "A larger ε"
-    measure = TASKS[plan.base.task].measure.partition(" (")[0]
-    return (
-        f"“{plan.goal}” is not reached at {VARIED[plan.vary]} = {three(plan.most)}: {measure} is "
-        f"{three(probe.mean)} there on average of {len(probe.values)} runs, and misses it by "
-        f"{three(abs(float(np.mean(probe.margins))))}. {more}, another method or an easier goal "
-        "can be reached."
-    )

@@ -140,6 +140,27 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert verdict_of(again) == verdict_of(app)
 
 
+def test_a_goal_out_of_reach_is_a_verdict_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figure with the runs that show it stands below."""
+    small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "1"}
+    wanted = {**small, "n_goal": "value", "n_target_rate": "0.05"}
+    app = open_page("plan", **wanted, run="1")
+    job = jobs.current("plan")
+    assert job is not None
+    while job.active:
+        time.sleep(0.05)
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert "up to a total ε of 1: its best is" in verdict_of(app).replace("\N{NO-BREAK SPACE}", " ")
+    assert "another method or an easier goal may be reached" in texts_of(app)
+    another = Box()
+    monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor
+    again = open_page("plan", **wanted)
+    assert not again.error
+    assert verdict_of(again) == verdict_of(app)
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

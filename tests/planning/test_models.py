@@ -1,13 +1,14 @@
 """Plans by runs: real runs on small sets, and the search on runs whose truth is known."""
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import (
     PassingRuns,
@@ -118,12 +119,30 @@ def test_an_estimate_lies_in_its_interval() -> None:
 
 
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
-    with pytest.raises(
-        DataError, match=r"is not reached at ε = 50: held-out RMSE.* is 0\.7\d+ there"
-    ):
-        searched(ModelPlan(base=BASE, target=0.5), 0, 0.01)
-    with pytest.raises(DataError, match=r"is reached at ε = 0\.1 already"):
-        searched(ModelPlan(base=BASE, target=1.5), 0, 0.01)
+    unreached = searched(ModelPlan(base=BASE, target=0.5), 0, 0.01)
+    assert unreached.finished
+    assert unreached.crossing == "above"
+    assert re.search(
+        r"does not reach held-out RMSE at most 0\.5 up to a total ε of 50: its best is 0\.7\d+",
+        unreached.sentence,
+    )
+    (probe,) = unreached.probes
+    assert unreached.as_dict()["best"] == {"place": 50.0, "mean": probe.mean}
+    assert unreached.as_dict()["interval_95"] == [50.0, None]
+    assert "More people, another method or an easier goal" in unreached.caveats[0]
+    reached = searched(ModelPlan(base=BASE, target=1.5), 0, 0.01)
+    assert (reached.finished, reached.crossing) == (True, "below")
+    assert "reaches held-out RMSE at most 1.5 at a total ε of 0.1 already" in reached.sentence
+    assert reached.as_dict()["interval_95"] == [None, 0.1]
+    assert "Look below 0.1" in reached.caveats[0]
+
+
+def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Terminal) -> None:
+    runs = "--n-users 400 --n-items 60 --n-ratings 8000 --runs 4 --total-runs 8 --jobs 1"
+    command = "plan model moments --dataset skewed --mechanism gaussian --target 0.05 --most 1"
+    printed = terminal.json(f"{command} {runs}")
+    assert (printed["crossing"], printed["estimate"]) == ("above", None)
+    assert printed["best"]["place"] == 1.0
 
 
 def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
@@ -177,9 +196,12 @@ def test_what_is_kept_is_said_without_a_run() -> None:
     assert len(first.probes) == 1
     assert first.estimate is None
     assert "at most 200 on; not narrowed down yet" in first.sentence
-    missed = replace(first, probes=tuple(replace(one, decided=-1) for one in first.probes))
-    assert " up to " in missed.sentence
-    assert ("narrowed" in missed.sentence) == (missed.low < missed.plan.most)
+    (probe,) = first.probes
+    missed = replace(first, low=200.0, probes=(replace(probe, decided=-1),))
+    assert " up to a total ε of 200: its best is " in missed.sentence
+    at_half = replace(probe, place=100.0, decided=-1)
+    half = replace(first, low=100.0, probes=(at_half, replace(probe, decided=0)))
+    assert " up to a total ε of 100; not narrowed down yet" in half.sentence
     assert " on; " not in missed.sentence
 
 

@@ -306,7 +306,7 @@ def _kept_search(plan: ModelPlan) -> Search | None:
             return kept(plan, runs)
         finally:
             user_data.say_from_file(runs)
-    except DataError as error:  # the goal is reached everywhere, or nowhere
+    except DataError as error:  # a run ended in an error
         st.info(controls.plain(str(error)), icon=":material/block:")
     except StoreError as error:
         st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
