@@ -35,7 +35,14 @@ class Item(Config):
     name: str
     query: Annotated[str, Choice(tuple(QUERIES), "what is released")] = "count"
     share: Annotated[
-        float, Limit("share", 0, 1e6, "share of the budget beside the others'", open_low=True)
+        float,
+        Limit(
+            "share",
+            0,
+            1e6,
+            "parts of the budget that is left, of the sum of all parts and those kept for later",
+            open_low=True,
+        ),
     ] = 1.0
     people: Annotated[
         int, Limit("people", 1, 10**10, "how many people a mean is of", integer=True)
@@ -113,7 +120,9 @@ class Project(Config):
     alpha: Annotated[float, LIMITS["alpha"]] = 1.5
     reserve: Annotated[
         float,
-        Limit("reserve", 0, 1e6, "share that is kept for later", label="Share kept for later"),
+        Limit(
+            "reserve", 0, 1e6, "parts of the budget kept for later", label="Kept for later (parts)"
+        ),
     ] = 0.0
     spent: Ledger = _NOTHING
 

@@ -43,7 +43,7 @@ _COLUMNS = {
     "name": "Release",
     "query": "Query",
     "releases": "Releases",
-    "share": "Share",
+    "share": "Budget parts",
     "people": "People (mean)",
     "low": "Least (points)",
     "high": "Most (points)",
