@@ -120,7 +120,7 @@ class Live:
         name = example_for(asked.protect, asked.vary, asked.by)
         of = example("tradeoffs", name)
         about = f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions"
-        done = f" {kept} of {how_many(spec)} runs are finished." if kept and spec else ""
+        done = f" {_finished_runs(spec, kept)} are finished." if kept and spec else ""
         draw_example(
             about,
             lambda: self._views(of.spec, of.points, example=name),
@@ -367,10 +367,17 @@ def export(spec: SweepSpec, points: Sequence[Point]) -> None:
 
 def progress_of(spec: SweepSpec, done: int) -> None:
     """What a partial sweep is."""
-    total = how_many(spec)
-    if done < total:
+    if done < how_many(spec):
         st.info(
-            f"{done:,} of {total:,} runs are kept so far: what is below is of those. Press "
+            f"{_finished_runs(spec, done)} are kept so far: what is below is of those. Press "
             "*Run* for the others.",
             icon=":material/hourglass_bottom:",
         )
+
+
+def _finished_runs(spec: SweepSpec, done: int) -> str:
+    """Say how many runs are finished, of all unless a cancelled job has its own total above."""
+    job = jobs.current("sweep")
+    if job is not None and job.state == "cancelled":
+        return f"{done:,} runs"
+    return f"{done:,} of {how_many(spec):,} runs"
