@@ -187,8 +187,12 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
         ("with Alice", truths[0], IN, "left"),
         ("without", truths[1], OUT, "right"),
     ):
-        fig.add_vline(
-            x=truth,
+        fig.add_shape(
+            type="line",
+            x0=truth,
+            x1=truth,
+            y0=0.35,  # above the published number, which would be crossed
+            y1=1,
             line={"color": colour, "width": 2, "dash": "solid" if side == "left" else "dash"},
         )
         fig.add_annotation(

@@ -92,6 +92,7 @@ def attacker_axes() -> go.Figure:
     fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
     curve(fig, replace(BEST, title="chance"), [0, 100], [0, 100], hoverinfo="skip")
     fig.add_vline(x=5, line={"color": BASELINE, "width": 1, "dash": "dot"})
+    label_end(fig, 5.0, 3.0, "5 % false alarms")
     label_end(fig, 78.0, 78.0, "chance", shift=-12)
     fig.update_xaxes(range=[0, 100], dtick=20)
     fig.update_yaxes(range=[0, 101], dtick=20)
