@@ -321,11 +321,11 @@ def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
     """Figures are shared between visitors; each has its own theme."""
     fig, _ = densities.densities(TRIO, "density")
     colours = ("#D5DDE4", "#2B3741", "#D5DDE4")
-    drawn = [style.ready(fig, (colour, 1.0)).to_dict() for colour in colours]
+    drawn = [style.ready(fig, (colour, 1.0, False)).to_dict() for colour in colours]
     for colour, found in zip(colours, drawn, strict=True):
         assert found["layout"]["template"]["layout"]["font"]["color"] == colour
         assert ("#0072B2" in str(found["data"])) == (colour == "#2B3741")
-    presented = style.ready(fig, (colours[0], 1.3)).to_dict()["layout"]["template"]
+    presented = style.ready(fig, (colours[0], 1.3, False)).to_dict()["layout"]["template"]
     assert presented["layout"]["font"]["size"] >= 18
 
 

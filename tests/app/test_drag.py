@@ -27,7 +27,7 @@ from pages.parts.ui import figures
 from tests.app.test_layers import answer
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
 
-LOOK = ("#2B3741", 1.0)
+LOOK = ("#2B3741", 1.0, False)
 SLIDERS = {
     "home": "home_epsilon",
     "mechanisms": "m_alpha",

@@ -150,6 +150,15 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     # more repetitions: what is there is shown, as a part
     more = open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "3"})
     assert "6 of 9 runs are kept so far" in texts(more)
+    # after a cancelled job its own total stands alone
+    jobs._box().replace(
+        jobs.Job(kind="sweep", specs=job.specs, results=[None], progress=(2, 4), state="cancelled")
+    )
+    cancelled = texts(open_page("tradeoffs", **{**OF_RATINGS, "t_seeds": "3"}))
+    assert "Cancelled after 2 of 4 runs" in cancelled
+    assert "6 runs are kept so far" in cancelled
+    assert " of 9 runs" not in cancelled
+    jobs._box().replace(job)
     # of many more a few say little: the example stands, and what is kept is said
     wider = {"t_seeds": "8", "t_variance_rating": "1, 2, 3, 4"}
     many = open_page("tradeoffs", **{**OF_RATINGS, **wider})
@@ -559,6 +568,34 @@ def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
         question_of(app, step).set_value(step.options[step.right]).run()
         assert step.feedback[step.right] in texts(app)
         assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("number", "answer"), [(1, "73 times"), (4, ": 2.96"), (5, "17.9"), (6, "73.1")]
+)
+def test_numbers_that_answer_an_open_question_wait_for_the_answer(number: int, answer: str) -> None:
+    """Neither the figures, nor what is said of them, nor a tab has them beside the question."""
+    app = open_step("epsilon", number)
+    app.session_state["open_all"] = False
+    app.run()
+    step = lessons.lessons()["epsilon"].steps[number - 1]
+
+    def shown() -> str:
+        layouts = [json.loads(c.proto.spec)["layout"] for c in app.get("plotly_chart")]
+        labels = [label["text"] for layout in layouts for label in layout.get("annotations", ())]
+        labels += [c.proto.alt for c in app.get("plotly_chart")]
+        own = [*step.options, *step.feedback, step.text]
+        page = texts(app)
+        for text in own:
+            page = page.replace(text, "")
+        tables = [table.value.to_string() for table in app.dataframe]
+        return " ".join([page, *tables, *labels])
+
+    assert answer not in shown()
+    assert app.session_state["tab"] is None
+    question_of(app, step).set_value(step.options[0]).run()
+    assert answer in shown()
+    assert app.session_state["tab"]
 
 
 def test_a_lesson_is_begun_and_left() -> None:

@@ -245,7 +245,13 @@ def _picture(rounds: Rounds) -> None:
         with_alice, without = true_counts()
         noise = claimed_release(spec).mechanism
         figure = charts.number_line(value, (float(with_alice), float(without)), noise.std)
-        draw(figure, "game-number", f"The published number is {value:.3f}.", toolbar=False)
+        draw(
+            figure,
+            "game-number",
+            f"The published number is {value:.3f}.",
+            toolbar=False,
+            question=True,
+        )
         return
     if spec.target in FACTOR_TARGETS:
         draw(

@@ -49,7 +49,8 @@ def observations(sentences: Iterable[str], most: int = 3) -> None:
     if on_screen.presenting():
         return
     first = _shown_first(listed, most)
-    points(listed[:first])
+    held = on_screen.verdict_held()
+    points(map(on_screen.without_numbers, listed[:first]) if held else listed[:first])
     if listed[first:]:
         tab("More findings", "more", lambda: points(listed[first:]))
 
@@ -83,7 +84,8 @@ def tabs() -> None:
     """Draw the strip of the page's tabs and the chosen one, the first unless the address or the
     visitor says another; all of them, one below the other, with *Open all*.
 
-    Presenter mode has none: it shows the verdict and the figure alone.
+    Presenter mode has none: it shows the verdict and the figure alone. While a lesson's question is
+    open none is chosen at first: its numbers may be the answer.
     """
     shown = on_screen.now()
     shown.tabs_drawn, found = True, shown.tabs
@@ -98,7 +100,7 @@ def tabs() -> None:
     drawn = found
     if not on_screen.all_open():
         chosen = _chosen({key: title for key, (title, _) in found.items()})
-        drawn = {chosen: ("", found[chosen][1])}
+        drawn = {chosen: ("", found[chosen][1])} if chosen else {}
     problems = st.container()  # filled last, when the controls have been drawn
     with st.container(key="tab-content"):
         for title, draw in drawn.values():
@@ -110,34 +112,37 @@ def tabs() -> None:
 
 
 def _chosen(titles: Mapping[str, str]) -> str:
-    """Draw the strip; returns the key of the chosen tab, which the address has unless it is the
-    first. A tab that comes and goes with a run is chosen again when it is back.
+    """Draw the strip; returns the key of the chosen tab ("" for none), which the address has unless
+    it is the first. A tab that comes and goes with a run is chosen again when it is back.
     """
     first, asked = next(iter(titles)), st.query_params.get("tab")
+    held = on_screen.verdict_held()
+    start = None if held else first
     chose = _choice()
     if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
         st.session_state[chose] = asked
-    wanted = st.session_state.get(chose, first)
+    wanted = st.session_state.get(chose, start)
     linked = asked == wanted != st.session_state.get(_WRITTEN)
     if linked and wanted not in titles and not on_screen.now().running:
         problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
         st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")
-    st.session_state["tab"] = wanted if wanted in titles else first
+    st.session_state["tab"] = wanted if wanted in titles else start
 
     def choose() -> None:
-        st.session_state[chose] = st.session_state["tab"] or first
+        st.session_state[chose] = st.session_state["tab"] or start
 
     chosen = st.segmented_control(
         "More about this",
         list(titles),
         format_func=lambda key: titles[key],
         key="tab",
-        required=True,
+        required=not held,
         label_visibility="collapsed",
         on_change=choose,
     )
-    st.session_state[_WRITTEN] = None if chosen == first else chosen
-    if chosen == first:
+    chosen = chosen or ""
+    st.session_state[_WRITTEN] = None if chosen in ("", first) else chosen
+    if chosen in ("", first):
         st.query_params.pop("tab", None)
     else:
         st.query_params["tab"] = str(chosen)

@@ -90,7 +90,9 @@ _PRESENTED = 1.3  # how much larger everything is drawn in presenter mode
 _PRESENTED_ROOM = 250  # pixels of an axis on a screen 720 high, before they are enlarged
 
 Drawn = tuple[go.Figure, pd.DataFrame]  # a figure and its numbers
-Look = tuple[str, float]  # the colour of a figure's text, and how much everything is enlarged
+# the colour of a figure's text, how much everything is enlarged, and whether its numbers wait for
+# an answer
+Look = tuple[str, float, bool]
 
 
 class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its class is Any
@@ -110,10 +112,12 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 
 
 def look() -> Look:
-    """The look of figures for this visitor: by the theme, and whether the page is presented."""
+    """The look of figures for this visitor: by the theme, whether the page is presented, and
+    whether a lesson's question is open.
+    """
     on_white, on_dark = _GROUNDS
     colour = on_dark if st.context.theme.type == "dark" else on_white
-    return colour, _PRESENTED if on_screen.presenting() else 1.0
+    return colour, _PRESENTED if on_screen.presenting() else 1.0, on_screen.verdict_held()
 
 
 def _template(colour: str, small: int) -> dict[str, Any]:
@@ -157,8 +161,13 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
     """
     made: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if look not in made:
-        colour, scale = look
+        colour, scale, held = look
         found = whole(fig, 0 if scale == 1 else _PRESENTED_ROOM)
+        if held:
+            found["layout"]["annotations"] = [
+                {**label, "text": on_screen.without_numbers(label["text"])}
+                for label in found["layout"].get("annotations", ())
+            ]
         if scale != 1:
             fit_lower(found["layout"])
             margin = found["layout"].setdefault("margin", {})
@@ -322,19 +331,26 @@ def chart_config(name: str) -> dict[str, object]:
     }
 
 
-def draw(fig: go.Figure, name: str, alt: str, *, toolbar: bool = True) -> None:
+def draw(
+    fig: go.Figure, name: str, alt: str, *, toolbar: bool = True, question: bool = False
+) -> None:
     """Put ``fig`` on the page in the theme's text colour.
 
-    ``alt`` is the takeaway, for screen readers.
+    ``alt`` is the takeaway, for screen readers. While a lesson's question is open the numbers of
+    both wait for the answer, unless the figure is itself a ``question``.
     """
+    colour, scale, held = look()
+    held = held and not question
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
-    of: dict[str, Any] = {"key": f"chart-{name}", "config": config, "alt": alt, "theme": None}
+    of: dict[str, Any] = {"key": f"chart-{name}", "config": config, "theme": None}
+    of["alt"] = on_screen.without_numbers(alt) if held else alt
+    drawn = ready(fig, (colour, scale, held))
     if not on_screen.presenting():
-        st.plotly_chart(ready(fig, look()), **of)
+        st.plotly_chart(drawn, **of)
         return
     with st.container(key=f"presented-{name}"):  # as high as the screen has room
-        st.plotly_chart(ready(fig, look()), height="stretch", **of)
+        st.plotly_chart(drawn, height="stretch", **of)
 
 
 def on_white(fig: Any) -> dict[str, Any]:

@@ -33,6 +33,9 @@ _TYPES = {
 # "ε ≥ 0.873", "12 ± 1 %": no line breaks within
 _NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")
 
+# a number that stands alone, in no tag: what a visitor set, and the 100 of "73 in 100", are none
+_NUMBER = re.compile(r"(?<![\w.,])(?<![αTδ] = )(?<!^ε = )(?<!in )\d+(?:[.,]\d+)*(?!\w)(?![^<]*>)")
+
 
 @dataclass
 class Shown:
@@ -163,6 +166,19 @@ def hold_verdict(held: bool) -> None:
 def verdict_held() -> bool:
     """Whether it does."""
     return bool(st.session_state.get(_HELD, False))
+
+
+def without_numbers(text: str) -> str:
+    """Replace the numbers in ``text`` by question marks, as they stand while a question is open.
+
+    Those that a visitor set (α, T, δ) and "in 100" stay.
+
+    >>> without_numbers("α = 1.5: 2.96"), without_numbers("right ≤ 73 times in 100")
+    ('α = 1.5: ?', 'right ≤ ? times in 100')
+    >>> without_numbers("limit: Laplace 2s²/α²"), without_numbers("ε = 1")
+    ('limit: Laplace 2s²/α²', 'ε = 1')
+    """
+    return _NUMBER.sub("?", text)
 
 
 def download(label: str, file_name: str, content: Any, **button: Any) -> None:
