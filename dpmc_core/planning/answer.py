@@ -145,7 +145,7 @@ def plan(spec: PlanSpec) -> Plan:
 
     Raises ``DataError`` where no mechanism can: it says what can be reached.
     """
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     refused: dict[str, str] = {}
     search = _Search(spec)
     for name, one in (
@@ -164,20 +164,20 @@ def plan(spec: PlanSpec) -> Plan:
         elif not LEAST_EPSILON <= candidate.epsilon <= MOST_EPSILON * (1 + 1e-6):
             refused[name] = f"it would take ε = {three(candidate.epsilon)}"
         else:
-            found.append(candidate)
-    if not found:
+            candidates.append(candidate)
+    if not candidates:
         raise DataError(_unreachable(spec, refused))
-    found.sort(key=lambda candidate: candidate.asked(spec))
-    enough = found[0].asked(spec) * (1 + _AS_GOOD)
-    found.sort(key=lambda c: c.asked(spec) > enough or c.mechanism.name not in _SIMPLE)
-    return Plan(spec=spec, candidates=tuple(found), refused=refused)
+    candidates.sort(key=lambda candidate: candidate.asked(spec))
+    enough = candidates[0].asked(spec) * (1 + _AS_GOOD)
+    candidates.sort(key=lambda c: c.asked(spec) > enough or c.mechanism.name not in _SIMPLE)
+    return Plan(spec=spec, candidates=tuple(candidates), refused=refused)
 
 
-def halved(made: Plan) -> dict[str, float]:
+def halved(answer: Plan) -> dict[str, float]:
     """What would halve the ε of a plan, each alone: another margin, for a mean more people, and for
     several releases fewer of them (with the noise as planned).
     """
-    spec, best = made.spec, made.best
+    spec, best = answer.spec, answer.best
     half = best.epsilon / 2
     if half < LEAST_EPSILON:
         return {}
@@ -187,20 +187,20 @@ def halved(made: Plan) -> dict[str, float]:
     if best.people is not None:  # a mean's margin is in proportion to 1/people
         out["people"] = math.ceil(best.people * wider.margin / best.margin * (1 - 1e-9))
     if spec.releases > 1:
-        fewer = _fewer_releases(made, half)
+        fewer = _fewer_releases(answer, half)
         if fewer:
             out["releases"] = fewer
     return out
 
 
-def _fewer_releases(made: Plan, epsilon: float) -> int:
+def _fewer_releases(answer: Plan, epsilon: float) -> int:
     """The most releases with at most ``epsilon``, with the noise as planned; 0 for none."""
-    (release,) = made.best.ledger.releases
+    (release,) = answer.best.ledger.releases
 
     def spent(count: int) -> float:
-        return tightest(Ledger((replace(release, count=count),)), made.spec.delta)
+        return tightest(Ledger((replace(release, count=count),)), answer.spec.delta)
 
-    low, high = 0, made.spec.releases
+    low, high = 0, answer.spec.releases
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if spent(middle) <= epsilon else (low, middle)
@@ -262,8 +262,8 @@ class _Search:
             return math.log(reach(spec, noise)) - wanted
 
         low, high = math.log(LEAST_EPSILON), math.log(MOST_EPSILON)
-        found = float(optimize.brentq(beyond, low, high, xtol=1e-9))
-        return self._candidate(Staircase(epsilon=math.exp(found), sensitivity=1.0))
+        log_epsilon = float(optimize.brentq(beyond, low, high, xtol=1e-9))
+        return self._candidate(Staircase(epsilon=math.exp(log_epsilon), sensitivity=1.0))
 
     def _candidate(self, noise: Mechanism) -> Candidate:
         """The mechanism in the unit of what is released, from ``noise`` per unit of ``moved``."""
@@ -302,15 +302,15 @@ class _Search:
         tried = list(places)
         for k, place in enumerate(places):
             around = places[max(k - 1, 0) : k + 2]
-            told = [spent(near) for near in around]
-            if spent(place) == min(told) and max(told) - min(told) > _FLAT:
-                found = optimize.minimize_scalar(
+            nearby = [spent(near) for near in around]
+            if spent(place) == min(nearby) and max(nearby) - min(nearby) > _FLAT:
+                minimum = optimize.minimize_scalar(
                     lambda log_alpha: spent(float(log_alpha)),
                     bounds=(around[0], around[-1]),
                     method="bounded",
                     options={"xatol": _FINE},
                 )
-                tried.append(float(found.x))
+                tried.append(float(minimum.x))
         best = min(tried, key=spent)
         return math.exp(best), math.exp(spent(best))
 
@@ -321,21 +321,21 @@ def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:
         at_most = plan(replace(spec, epsilon=MOST_EPSILON, margin=None))
         at_least = plan(replace(spec, epsilon=LEAST_EPSILON, margin=None))
         assert spec.margin is not None
-        asked = f"A margin of {within(spec.margin, spec.query)}"
+        goal = f"A margin of {within(spec.margin, spec.query)}"
         if spec.margin < at_most.best.margin:
             people = ""
             if spec.query == "mean":
                 needed = plan(replace(spec, epsilon=1.0, people=None)).best.people or 0
                 people = f", or {counted(needed, 'person', 'people')} at ε = 1"
             return (
-                f"{asked} cannot be reached with a meaningful ε: at "
+                f"{goal} cannot be reached with a meaningful ε: at "
                 f"ε = {MOST_EPSILON:g} it is ±{three(at_most.best.margin)}{people}."
             )
         return (
-            f"{asked} takes an ε below {LEAST_EPSILON:g} at δ = "
+            f"{goal} takes an ε below {LEAST_EPSILON:g} at δ = "
             f"{power(spec.delta)}, too small to be told: at {LEAST_EPSILON:g} the margin is "
             f"±{three(at_least.best.margin)} already."
         )
-    said = "; ".join(f"{name}: {why}" for name, why in refused.items())
+    reasons = "; ".join(f"{name}: {why}" for name, why in refused.items())
     at = f"ε = {three(spec.epsilon)} and δ = {power(spec.delta)}"
-    return f"No mechanism can be planned at {at} ({said})."
+    return f"No mechanism can be planned at {at} ({reasons})."

@@ -44,11 +44,11 @@ _LOOKS = {  # colour, symbol
 }
 
 
-def figure_of_runs(found: Search) -> Drawn:
+def figure_of_runs(search: Search) -> Drawn:
     """What runs measured (or by how far they missed the best baseline) at each place, with 95 %
     t-intervals, the target, and the interval of the answer.
     """
-    plan = found.plan
+    plan = search.plan
     task = TASKS[plan.base.task]
     against = plan.target is None
     better = "lower" if task.less_is_better else "higher"
@@ -59,7 +59,7 @@ def figure_of_runs(found: Search) -> Drawn:
     )
     sign = 1.0 if task.less_is_better else -1.0
     rows = []
-    for probe in sorted(found.probes, key=lambda one: one.place):
+    for probe in sorted(search.probes, key=lambda one: one.place):
         # margins say by how much a run is better; drawn is the measure itself, or its difference
         drawn = [-sign * m for m in probe.margins] if against else list(probe.values)
         rows.append(
@@ -86,21 +86,23 @@ def figure_of_runs(found: Search) -> Drawn:
             hovertemplate="%{y:.4g} (%{customdata} runs)",
         )
     level(fig, plan.target or 0.0, width=2)
-    if any(found.ends_known):
-        fig.add_vrect(x0=found.low, x1=found.high, fillcolor="#888888", opacity=0.18, line_width=0)
+    if any(search.ends_known):
+        fig.add_vrect(
+            x0=search.low, x1=search.high, fillcolor="#888888", opacity=0.18, line_width=0
+        )
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
     name_above(fig, hovermode="closest")
     return fig, pd.DataFrame(rows)
 
 
-def runs_in_words(found: Search) -> str:
+def runs_in_words(search: Search) -> str:
     """The figure in words."""
     said = "; ".join(
         f"{three(p.place)}: {VERDICTS[p.decided]}"
-        for p in sorted(found.probes, key=lambda one: one.place)
+        for p in sorted(search.probes, key=lambda one: one.place)
     )
-    return f"Goal at each {AXES[found.plan.vary]} that was looked at: {said}. {found.sentence}"
+    return f"Goal at each {AXES[search.plan.vary]} that was looked at: {said}. {search.sentence}"
 
 
 METHODS = {
@@ -265,23 +267,23 @@ def _start(plan: ModelPlan) -> jobs.Job:
 
 
 def _so_far(job: jobs.Job) -> bool:
-    found: Search | None = job.results[0]
-    if found is None or not found.probes:
+    search: Search | None = job.results[0]
+    if search is None or not search.probes:
         return False
-    figure, _ = figure_of_runs(found)
-    draw(figure, "live-plan", runs_in_words(found))
+    figure, _ = figure_of_runs(search)
+    draw(figure, "live-plan", runs_in_words(search))
     return True
 
 
 def _show_kept_or_example(plan: ModelPlan | None) -> None:
     """What runs that are kept say already; else the stored example nearest to what is asked."""
-    found = None if plan is None else _kept_search(plan)
-    if found is not None:
+    search = None if plan is None else _kept_search(plan)
+    if search is not None:
         st.caption(
-            f":material/history: **From {found.spent} runs that are kept here**"
-            + ("." if found.finished else ": *Search* makes those that are missing.")
+            f":material/history: **From {search.spent} runs that are kept here**"
+            + ("." if search.finished else ": *Search* makes those that are missing.")
         )
-        show_answer(found)
+        show_answer(search)
         return
     stored = next(
         (one for one in examples() if plan is not None and one.plan.asks_the_same(plan)), None
@@ -313,30 +315,30 @@ def _kept_search(plan: ModelPlan) -> Search | None:
     return None
 
 
-def show_answer(found: Search) -> None:
+def show_answer(search: Search) -> None:
     """Draw an answer: the verdict, the runs behind it, and what it leaves out."""
-    verdict(found.sentence)
-    show(figure_of_runs(found), "plan-model", runs_in_words(found))
-    plan = found.plan
-    epsilon = found.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
+    verdict(search.sentence)
+    show(figure_of_runs(search), "plan-model", runs_in_words(search))
+    plan = search.plan
+    epsilon = search.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
     unit = plan.base.card.unit
     whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
     odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
-    sure = "; the interval holds with 95 %" if any(found.ends_known) else ""
-    observations([*odds, f"From {_runs_of(found)}{sure}.", *found.caveats])
+    sure = "; the interval holds with 95 %" if any(search.ends_known) else ""
+    observations([*odds, f"From {_runs_of(search)}{sure}.", *search.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
-    tab("Method", "method", lambda: _method(found))
-    tab("Export", "export", lambda: _export(found))
+    tab("Method", "method", lambda: _method(search))
+    tab("Export", "export", lambda: _export(search))
 
 
-def _runs_of(found: Search) -> str:
+def _runs_of(search: Search) -> str:
     """How many runs of how much data: other amounts have another answer."""
-    runs = counted(found.spent, "run", "runs")
-    return runs if found.plan.vary == "n_users" else f"{runs} on {found.plan.base.data.amounts}"
+    runs = counted(search.spent, "run", "runs")
+    return runs if search.plan.vary == "n_users" else f"{runs} on {search.plan.base.data.amounts}"
 
 
-def _method(found: Search) -> None:
-    plan = found.plan
+def _method(search: Search) -> None:
+    plan = search.plan
     unit = plan.base.card.unit
     whose = plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit
     st.markdown(
@@ -351,7 +353,7 @@ def _method(found: Search) -> None:
         st.caption("What half of this ε takes: choose *fewest people* above, at half the ε.")
 
 
-def _export(found: Search) -> None:
-    download("Plan (JSON)", "dpmc-plan.json", found.as_dict)
-    code(found.plan.command(), "bash", "On the command line:")
-    code(found.plan.python(), "python", "In Python:")
+def _export(search: Search) -> None:
+    download("Plan (JSON)", "dpmc-plan.json", search.as_dict)
+    code(search.plan.command(), "bash", "On the command line:")
+    code(search.plan.python(), "python", "In Python:")

@@ -78,15 +78,15 @@ def project_panel(row: DeltaGenerator) -> None:
     rows = _table()
     with place:
         try:
-            made = _shared(Project(items=_items(rows), **fields), before)
+            allocation = _shared(Project(items=_items(rows), **fields), before)
         except DPMCError as error:
             verdict("This cannot be planned.")
             controls.show_error(error)
             return
-        _answer(made, before)
-    tab("Each release", "releases", lambda: _releases(made))
-    tab("Method and protection", "method", lambda: _method(made))
-    tab("Export", "export", lambda: _export(made, before))
+        _answer(allocation, before)
+    tab("Each release", "releases", lambda: _releases(allocation))
+    tab("Method and protection", "method", lambda: _method(allocation))
+    tab("Export", "export", lambda: _export(allocation, before))
 
 
 def _table() -> list[dict[str, Any]]:
@@ -165,59 +165,63 @@ def _items(rows: object) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _shared(asked: Project, before: tuple[str, bytes] | None) -> Shared:
+def _shared(project: Project, before: tuple[str, bytes] | None) -> Shared:
     """The plan, made once; elsewhere where it may take long."""
-    text = asked.to_toml()
+    text = project.to_toml()
 
     def make() -> Any:
-        quick = len(asked.items) <= _FEW and sum(i.releases for i in asked.items) <= _FEW_RELEASES
+        quick = (
+            len(project.items) <= _FEW and sum(i.releases for i in project.items) <= _FEW_RELEASES
+        )
         if before is None and quick:
-            return share_out(asked)
+            return share_out(project)
         return sandbox.read_file(share_out_after, *(before or ("", None)), text)
 
-    made: Shared = once(_MADE, (before, text), "Searching the noise…", make)
-    return made
+    allocation: Shared = once(_MADE, (before, text), "Searching the noise…", make)
+    return allocation
 
 
-def _answer(made: Shared, before: tuple[str, bytes] | None) -> None:
-    asked = made.project
-    verdict(made.sentence)
-    alone = [row["epsilon_alone"] for row in made.as_dict()["items"]]
+def _answer(allocation: Shared, before: tuple[str, bytes] | None) -> None:
+    project = allocation.project
+    verdict(allocation.sentence)
+    alone = [row["epsilon_alone"] for row in allocation.as_dict()["items"]]
     costs = alone
-    names = [wrapped(plain_in_figure(item.name), _NARROW) for item in asked.items]
-    colours = [IDENTITY[asked.mechanism].colour] * len(names)
-    if made.before:
+    names = [wrapped(plain_in_figure(item.name), _NARROW) for item in project.items]
+    colours = [IDENTITY[project.mechanism].colour] * len(names)
+    if allocation.before:
         names, costs, colours = (
             ["made before", *names],
-            [made.before, *costs],
+            [allocation.before, *costs],
             ["#888888", *colours],
         )
     figure = bars(
-        names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": asked.epsilon}
+        names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": project.epsilon}
     )
-    said = ", ".join(f"{item.name} {three(c)}" for item, c in zip(asked.items, alone, strict=True))
+    costs_text = ", ".join(
+        f"{item.name} {three(c)}" for item, c in zip(project.items, alone, strict=True)
+    )
     show(
         figure,
         "project",
-        f"ε of each release alone: {said}. Together {three(made.with_these)}.",
+        f"ε of each release alone: {costs_text}. Together {three(allocation.with_these)}.",
         pd.DataFrame({"release": names, "ε alone": costs}),
     )
-    on_screen.add_lines("The same project", _python(made, before))
+    on_screen.add_lines("The same project", _python(allocation, before))
     observations(
         [
-            f"Together they cost ε = {three(made.with_these)}, "
-            + ("as much as" if three(made.with_these) == three(sum(costs)) else "less than")
+            f"Together they cost ε = {three(allocation.with_these)}, "
+            + ("as much as" if three(allocation.with_these) == three(sum(costs)) else "less than")
             + f" the sum of all ({three(sum(costs))}).",
-            f"For one person {'replaced by another' if asked.replacing else 'added or removed'}, "
-            f"at δ = {power(asked.delta)}. {odds_sentence(made.with_these, asked.delta)}",
+            f"For one person {'replaced by another' if project.replacing else 'added or removed'}, "
+            f"at δ = {power(project.delta)}. {odds_sentence(allocation.with_these, project.delta)}",
             "Each margin is of the noise alone: that other people might have taken part comes on "
             "top.",
         ]
     )
 
 
-def _releases(made: Shared) -> None:
-    rows = made.as_dict()["items"]
+def _releases(allocation: Shared) -> None:
+    rows = allocation.as_dict()["items"]
     st.dataframe(
         pd.DataFrame(
             {
@@ -236,23 +240,23 @@ def _releases(made: Shared) -> None:
     )
 
 
-def _method(made: Shared) -> None:
-    asked = made.project
-    said = state(made.ledger, asked.delta)
-    who = "One person replaced by another" if asked.replacing else "One person added or removed"
+def _method(allocation: Shared) -> None:
+    project = allocation.project
+    statement = state(allocation.ledger, project.delta)
+    who = "One person replaced by another" if project.replacing else "One person added or removed"
     st.markdown(
         f"{who} makes a neighbouring dataset"
-        + (" (a mean is of a public number of people)" if asked.replacing else "")
+        + (" (a mean is of a public number of people)" if project.replacing else "")
         + ". The noise is the least at which all releases, those made before and what is kept for "
-        f"later cost at most the total ε at δ = {power(asked.delta)}. With Gaussian noise a share "
-        "is the part of Σ(Δ/σ)² that a release costs; with other noise the standard deviation is "
-        f"in proportion to sensitivity/√share. {said.how}."
+        f"later cost at most the total ε at δ = {power(project.delta)}. With Gaussian noise a "
+        "share is the part of Σ(Δ/σ)² that a release costs; with other noise the standard "
+        f"deviation is in proportion to sensitivity/√share. {statement.how}."
     )
-    for caveat in said.caveats:
+    for caveat in statement.caveats:
         st.caption(f":material/warning: {controls.plain(caveat)}")
 
 
-def _python(made: Shared, before: tuple[str, bytes] | None) -> str:
+def _python(allocation: Shared, before: tuple[str, bytes] | None) -> str:
     """Python lines of the project, after the ledger file that the visitor gave."""
     imported, spent = "", ""
     if before is not None:
@@ -261,20 +265,22 @@ def _python(made: Shared, before: tuple[str, bytes] | None) -> str:
     return (
         "from dpmc_core.planning.project import project_from_toml, share_out\n"
         f"{imported}\n"
-        f"made = share_out(project_from_toml({made.project.to_toml()!r}{spent}))\n"
+        f"made = share_out(project_from_toml({allocation.project.to_toml()!r}{spent}))\n"
         "print(made.sentence)\n"
     )
 
 
-def _export(made: Shared, before: tuple[str, bytes] | None) -> None:
+def _export(allocation: Shared, before: tuple[str, bytes] | None) -> None:
     download(
-        "Ledger (JSON), to go on from later", "dpmc-ledger-with-these.json", made.ledger.as_dict()
+        "Ledger (JSON), to go on from later",
+        "dpmc-ledger-with-these.json",
+        allocation.ledger.as_dict(),
     )
-    download("Project (TOML)", "project.toml", made.project.to_toml())
+    download("Project (TOML)", "project.toml", allocation.project.to_toml())
     st.markdown("Save the TOML, then on the command line:")
     spent = "" if before is None else f" --spent {shlex.quote(before[0])}"
     code(
         f"python -m dpmc_core plan project project.toml{spent} --keep ledger-with-these.json",
         "bash",
     )
-    code(_python(made, before), "python", "In Python:")
+    code(_python(allocation, before), "python", "In Python:")

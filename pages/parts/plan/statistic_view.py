@@ -59,18 +59,18 @@ def epsilon_curves(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
-def mechanism_table(made: Plan) -> pd.DataFrame:
+def mechanism_table(answer: Plan) -> pd.DataFrame:
     """All mechanisms, the best first."""
     rows = []
-    for one in made.candidates:
+    for one in answer.candidates:
         alpha = getattr(one.mechanism, "alpha", None)
         rows.append(
             {
                 "mechanism": one.mechanism.title + (f", α = {three(alpha)}" if alpha else ""),
                 "total ε": three(one.epsilon),
-                "margin, 95 %": within(one.margin, made.spec.query),
+                "margin, 95 %": within(one.margin, answer.spec.query),
                 **({"people": f"{one.people:,}"} if one.people is not None else {}),
-                "standard deviation": with_unit(one.mechanism.std, made.spec.query),
+                "standard deviation": with_unit(one.mechanism.std, answer.spec.query),
             }
         )
     return pd.DataFrame(rows)
@@ -132,8 +132,10 @@ def follow_margin(spec: PlanSpec) -> None:
     """Have the figure follow the margin."""
 
     def frame(margin: float) -> drag.Frame:
-        made = _plan(replace(spec, margin=margin))
-        return drag.Frame(made.sentence, {"plan": epsilon_curves(made.spec, made.candidates)[0]})
+        answer = _plan(replace(spec, margin=margin))
+        return drag.Frame(
+            answer.sentence, {"plan": epsilon_curves(answer.spec, answer.candidates)[0]}
+        )
 
     if spec.margin is not None:
         key = f"n_margin_{spec.query}"
@@ -187,50 +189,50 @@ def make_ahead() -> None:
     """The plans of the page as it opens, one after the other and not in a hurry."""
     for margin in _margins("mean"):
         usual = {name: USUAL[name] for name in ("people", "releases")}
-        made = _plan(PlanSpec(margin=margin, **usual))
-        epsilon_curves(made.spec, made.candidates)
+        answer = _plan(PlanSpec(margin=margin, **usual))
+        epsilon_curves(answer.spec, answer.candidates)
         time.sleep(_PAUSE)
 
 
-def show_figure(made: Plan) -> None:
+def show_figure(answer: Plan) -> None:
     """Draw ε against the margin, or the people, with the plan marked."""
-    against = "people" if made.spec.asked == "people" else "margin"
+    against = "people" if answer.spec.asked == "people" else "margin"
     show(
-        epsilon_curves(made.spec, made.candidates),
+        epsilon_curves(answer.spec, answer.candidates),
         "plan",
-        f"Total ε against the {against}. {made.sentence}",
+        f"Total ε against the {against}. {answer.sentence}",
     )
 
 
-def findings(made: Plan) -> list[str]:
+def findings(answer: Plan) -> list[str]:
     """What to notice: odds, what would halve ε, and what a margin leaves out."""
-    spec = made.spec
-    said = [odds_sentence(made.best.epsilon, spec.delta)]
+    spec = answer.spec
+    sentences = [odds_sentence(answer.best.epsilon, spec.delta)]
     if spec.query in ("mean", "sum"):
-        said += [
+        sentences += [
             f"A person's number is {spec.low:g} to {spec.high:g} points: a point is one unit of "
             "it, such as a year of age."
         ]
     if not presenting():
-        said += [ways_to_halve(made)]
-    said += [
+        sentences += [ways_to_halve(answer)]
+    sentences += [
         "The margin is of the noise alone: that other people might have taken part comes on top."
     ]
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
-def ways_to_halve(made: Plan) -> str:
+def ways_to_halve(answer: Plan) -> str:
     """Say what would halve ε, each alone."""
-    ways = halvings(halved(made), made.spec.query)
+    ways = halvings(halved(answer), answer.spec.query)
     if not ways:
         return ""
     return f"To halve ε, accept one of: {', or '.join(ways)}."
 
 
-def show_mechanisms(made: Plan) -> None:
+def show_mechanisms(answer: Plan) -> None:
     """Show every mechanism that meets the plan, and why others do not."""
     st.dataframe(
-        mechanism_table(made),
+        mechanism_table(answer),
         hide_index=True,
         alt="Every mechanism that meets the plan, the best first.",
     )
@@ -238,27 +240,27 @@ def show_mechanisms(made: Plan) -> None:
         "Huber noise has the α that needs least here. Mechanisms within 0.1 % of the best are as "
         "good; the simplest stands first."
     )
-    for name, why in made.refused.items():
+    for name, why in answer.refused.items():
         st.caption(f"{name.capitalize()}: {why}.")
 
 
-def show_attackers(made: Plan) -> None:
+def show_attackers(answer: Plan) -> None:
     """Draw what an attacker finds who sees all releases with each mechanism."""
-    shown = [one for one in made.candidates if one.mechanism.name != "staircase"]
+    shown = [one for one in answer.candidates if one.mechanism.name != "staircase"]
     with st.spinner("Composing the privacy losses…"):
-        drawn, numbers, said = densities.attackers([one.ledger for one in shown])
-    st.markdown(said)
-    show(drawn, "attackers", said, numbers)
+        drawn, numbers, takeaway = densities.attackers([one.ledger for one in shown])
+    st.markdown(takeaway)
+    show(drawn, "attackers", takeaway, numbers)
     st.caption(
         "No rule that tells “in” from “out” lies above its mechanism's line (the trade-off "
         "function, f-DP)."
     )
 
 
-def show_method(made: Plan) -> None:
+def show_method(answer: Plan) -> None:
     """Say what one person moves, who neighbours are, and how ε was composed."""
-    spec = made.spec
-    (release,) = made.best.ledger.releases
+    spec = answer.spec
+    (release,) = answer.best.ledger.releases
     moved = {
         "mean": "The number of people is public. One person replaced by another moves a mean of "
         "numbers from Least to Most by at most (Most − Least)/people",
@@ -271,14 +273,14 @@ def show_method(made: Plan) -> None:
         moved += (
             f": {three(release.l1_sensitivity)} here. Numbers outside are cut to the range first"
         )
-    said = state(made.best.ledger, spec.delta)
+    statement = state(answer.best.ledger, spec.delta)
     st.markdown(
         f"{moved}. Each mechanism has one scale at which its noise stays within the margin in 95 "
         "of 100 releases"
         + (", all bins at once" if spec.query == "histogram" else "")
-        + f". Its total ε is that of all releases at δ = {power(spec.delta)}. {said.how}."
+        + f". Its total ε is that of all releases at δ = {power(spec.delta)}. {statement.how}."
     )
-    for caveat in said.caveats:
+    for caveat in statement.caveats:
         st.caption(f":material/warning: {caveat}")
     st.caption(
         "To publish a number about real people draw its noise with `mechanism … --release`, "
@@ -286,11 +288,11 @@ def show_method(made: Plan) -> None:
     )
 
 
-def offer_export(made: Plan) -> None:
+def offer_export(answer: Plan) -> None:
     """Offer the plan and its ledger as files, and the lines that make it again."""
-    download("Plan (JSON)", "dpmc-plan.json", made.as_dict())
+    download("Plan (JSON)", "dpmc-plan.json", answer.as_dict())
     download(
-        "Ledger of the best mechanism (JSON)", "dpmc-plan-ledger.json", made.best.ledger.as_dict()
+        "Ledger of the best mechanism (JSON)", "dpmc-plan-ledger.json", answer.best.ledger.as_dict()
     )
-    code(made.spec.command(), "bash", "On the command line:")
-    code(made.spec.python(), "python", "In Python:")
+    code(answer.spec.command(), "bash", "On the command line:")
+    code(answer.spec.python(), "python", "In Python:")

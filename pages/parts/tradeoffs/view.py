@@ -172,16 +172,16 @@ def stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
 
 def left_of(spec: SweepSpec, points: Sequence[Point]) -> float:
     """The share of the runs of ``spec`` that ``points``, of a larger sweep, have not."""
-    made = {p.settings: len(p.values) + p.failures for p in points}
+    finished_runs = {p.settings: len(p.values) + p.failures for p in points}
     cells = spec.cells()
-    there = sum(min(made.get(settings, 0), spec.seeds) for settings, _ in cells)
+    there = sum(min(finished_runs.get(settings, 0), spec.seeds) for settings, _ in cells)
     return 1 - there / (spec.seeds * len(cells))
 
 
 def compared_at(spec: SweepSpec) -> str:
     """In what noises are equal in a sweep that this page can ask for."""
-    asked = {name for grid in spec.grids for name, _ in grid}
-    return next(name for name in BY if name in asked)
+    varied = {name for grid in spec.grids for name, _ in grid}
+    return next(name for name in BY if name in varied)
 
 
 def axis_of(spec: SweepSpec) -> str:
@@ -234,11 +234,11 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
     lines = charts.lines_of(points, axis)
     failures = sum(p.failures for p in points)
     if failures:
-        said = next(p.error for p in points if p.failures)
+        message = next(p.error for p in points if p.failures)
         st.warning(
             controls.plain(
                 f"{failures} of {failures + sum(len(p.values) for p in points)} runs could not "
-                f"be finished, and means are of the others. The first said: {said}"
+                f"be finished, and means are of the others. The first said: {message}"
             ),
             icon=":material/error:",
         )
@@ -287,13 +287,13 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
     if not noisy:  # nothing here protects anybody, and nothing was counted
         return
     delta = dict(spec.base).get("delta", 1e-5)
-    made = spec.fresh_data and all(p.spec.data.synthetic for p in points)
-    differ = "data, split, start and noise" if made else "split, start and noise"
+    fresh = spec.fresh_data and all(p.spec.data.synthetic for p in points)
+    differ = "data, split, start and noise" if fresh else "split, start and noise"
     axis, by = axis_of(spec), compared_at(spec)
     notes = [
         f"{standing(points)} δ = {power(delta)}.",
         f"Means over repetitions, each with {differ} of its own. Bands: 95 % t-intervals"
-        f"{'' if made else ' (they do not cover other data)'}.",
+        f"{'' if fresh else ' (they do not cover other data)'}.",
         "Lines without noise and the dotted baseline protect nobody.",
         "Each point is compared with the baseline at 95 % on its own. "
         + findings.chosen_among(charts.lines_of(points, axis)),
