@@ -157,7 +157,7 @@ def _template(colour: str, small: int) -> dict[str, Any]:
 def ready(fig: go.Figure, look: Look) -> _Ready:
     """``fig`` as it is sent to a browser.
 
-    Made once for a figure that is drawn again (``figure_cache``).
+    Made once for a figure that is drawn again (``of_results``).
     """
     made: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if look not in made:
