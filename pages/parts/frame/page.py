@@ -42,15 +42,17 @@ def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def observations(sentences: Iterable[str], most: int = 3) -> None:
-    """Draw the first of ``sentences``, at ``most`` so many, as a list; the others have a tab."""
+    """Draw the first of ``sentences``, at ``most`` so many, as a list; the others have a tab.
+
+    While a lesson's question is open they wait for the answer.
+    """
     listed = list(sentences)
     for sentence in listed:
         on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
-    if on_screen.presenting():
+    if on_screen.presenting() or on_screen.verdict_held():
         return
     first = _shown_first(listed, most)
-    held = on_screen.verdict_held()
-    points(map(on_screen.without_numbers, listed[:first]) if held else listed[:first])
+    points(listed[:first])
     if listed[first:]:
         tab("More findings", "more", lambda: points(listed[first:]))
 
