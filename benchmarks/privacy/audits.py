@@ -12,8 +12,8 @@ from scipy import stats
 from dpmc_core.experiments.tasks.audit import audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import FAMILIES, Mechanism
-from dpmc_core.privacy.distinguish.attack import attack
-from dpmc_core.privacy.distinguish.tradeoff import of_mechanism
+from dpmc_core.privacy.attack import attack
+from dpmc_core.privacy.tradeoff import of_mechanism
 
 
 def main() -> None:

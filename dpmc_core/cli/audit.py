@@ -12,7 +12,7 @@ from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.distinguish.attack import Bound
+from dpmc_core.privacy.attack import Bound
 from dpmc_core.wording import printable, three
 
 _HOLDS = ("ratings", "images", "documents")

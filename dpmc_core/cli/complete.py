@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dpmc_core.cli.common.main import print_errors, print_statement
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
-from dpmc_core.cli.common.said import print_errors, print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.said import Progress
+from dpmc_core.cli.common.main import Progress
 from dpmc_core.cli.common.user_data import READ, read_options
 from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of

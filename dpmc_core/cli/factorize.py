@@ -5,13 +5,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dpmc_core.cli.common.main import print_statement
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
-from dpmc_core.cli.common.said import print_statement
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
-from dpmc_core.metrics.topics import W2V_WARNING, mean_score, tc_w2v, top_words
+from dpmc_core.metrics.factors import W2V_WARNING, mean_score, tc_w2v, top_words
 
 TASKS = ("factorize",)
 

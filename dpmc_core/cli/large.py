@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpmc_core.cli.common.main import Progress, print_errors, print_statement
 from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
-from dpmc_core.cli.common.said import Progress, print_errors, print_statement
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS

@@ -9,8 +9,14 @@ from functools import lru_cache
 
 from dpmc_core.datasets import loaders, user_datasets
 from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
-from dpmc_core.datasets.implicit import UserSplit, user_split
-from dpmc_core.datasets.ratings import Ratings, Split, random_split, some_users
+from dpmc_core.datasets.ratings import (
+    Ratings,
+    Split,
+    UserSplit,
+    random_split,
+    some_users,
+    user_split,
+)
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 

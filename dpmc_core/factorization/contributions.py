@@ -1,6 +1,8 @@
-"""What one image or document contributes, worked out from it alone.
+"""Images or documents by their sums, and what one contributes, worked out from it alone.
 
-The columns that private factorisations sum over, and the private choice of words.
+``Units`` is what a factorisation that asks for sums alone is given, wherever they are; ``AllUnits``
+are those in memory, ``UnitGroup`` some of them. Then the columns that private factorisations sum
+over, and the private choice of words.
 
 TF-IDF columns cannot be summed over privately as they are: the IDF of a word is a count over all
 documents, so one document more moves every column. So for text the document frequencies leave
@@ -10,17 +12,81 @@ frequencies by at most 1 in ℓ2. Longer documents count less for each of their 
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Matrix, unit_columns
-from dpmc_core.factorization.units import UnitGroup, Units
+from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGroup:
+    """Some images or documents, all over the same rows."""
+
+    samples: Samples
+    memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+        """As ``completion.common.population.Group.kept``."""
+        if name not in self.memory or self.memory[name][0] != version:
+            self.memory[name] = (version, make())
+        found: Made = self.memory[name][1]
+        return found
+
+
+class Units(Protocol):
+    """Images or documents, ``given`` of them, over ``dimension`` rows; ``shape`` and ``drawn`` as
+    in ``Samples``. Only sums over them are asked for.
+    """
+
+    @property
+    def unit(self) -> Any:
+        """Image or document."""
+
+    @property
+    def dimension(self) -> int:
+        """D: pixels, or words."""
+
+    @property
+    def given(self) -> int:
+        """N, which is taken as public."""
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Height and width of images."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether images are drawings."""
+
+    @property
+    def whole(self) -> UnitGroup | None:
+        """All of them, where they are one group in memory."""
+
+    def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
+        """Σ over groups of ``term(group, *known)``, each unit in one group."""
+
+
+class AllUnits:
+    """All units in one group, in memory."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.whole = UnitGroup(samples)
+        self.unit, self.dimension = samples.unit, samples.dimension
+        self.given, self.shape, self.drawn = samples.places.given, samples.shape, samples.drawn
+
+    def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
+        """See ``Units.total``."""
+        return term(self.whole, *known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,10 @@ from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
+    AllUnits,
     Kept,
+    UnitGroup,
+    Units,
     clipped_columns,
     frequency_part,
     keep_rows,
@@ -46,7 +49,6 @@ from dpmc_core.factorization.step import (
     check_parts,
     random_dictionary,
 )
-from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan

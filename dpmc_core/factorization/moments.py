@@ -48,7 +48,10 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.factorization.contributions import (
+    AllUnits,
     Kept,
+    UnitGroup,
+    Units,
     clipped_columns,
     frequency_part,
     keep_rows,
@@ -72,7 +75,6 @@ from dpmc_core.factorization.step import (
     check_parts,
     random_dictionary,
 )
-from dpmc_core.factorization.units import AllUnits, UnitGroup, Units
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.ledger import Kind

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import huber_distribution as huber_law
-from dpmc_core.mechanisms.series import renyi_of_pieces
+from dpmc_core.mechanisms.base import renyi_of_pieces
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _MAX_VARIATION = 16.0  # of the log-integrand over one panel: 24 nodes are then right to about 1e-15

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpmc_core import limits
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape
-from dpmc_core.mechanisms.series import exp_minus_linear
+from dpmc_core.mechanisms.base import Mechanism, Size, as_array, exp_minus_linear, no_shape
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,14 @@ from numpy.typing import ArrayLike
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
-from dpmc_core.mechanisms.series import renyi_of_pieces
+from dpmc_core.mechanisms.base import (
+    Mechanism,
+    Size,
+    as_array,
+    no_shape,
+    renyi_of_pieces,
+    solve_decreasing,
+)
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 

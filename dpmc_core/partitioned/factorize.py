@@ -22,7 +22,7 @@ from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Accounted, noise_source
 from dpmc_core.factorization import fit_coefficients
-from dpmc_core.factorization.units import UnitGroup
+from dpmc_core.factorization.contributions import UnitGroup
 from dpmc_core.metrics.factors import column_errors
 from dpmc_core.partitioned.errors import half_width
 from dpmc_core.partitioned.generate import write_table

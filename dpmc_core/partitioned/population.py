@@ -14,7 +14,7 @@ from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
-from dpmc_core.factorization.units import UnitGroup
+from dpmc_core.factorization.contributions import UnitGroup
 from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of

@@ -12,9 +12,8 @@ from scipy import optimize
 from dpmc_core import limits
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Mechanism, Staircase
-from dpmc_core.privacy.account import checked_delta, tightest
+from dpmc_core.privacy.account import checked_delta, tightest, zcdp
 from dpmc_core.privacy.ledger import Ledger
-from dpmc_core.privacy.rdp import zcdp
 
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:

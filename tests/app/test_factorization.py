@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.studies.spec import STUDIES
-from dpmc_core.metrics.topics import W2V_WARNING
+from dpmc_core.metrics.factors import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import study_view
 from pages.parts.factorization.charts import shown_words

@@ -18,8 +18,8 @@ from dpmc_core.experiments.tasks.audit_targets import outputs
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import Ledger, account, state
+from dpmc_core.privacy.attack import clopper_pearson
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
-from dpmc_core.privacy.distinguish.attack import clopper_pearson
 from pages.parts.audit import charts as audit_charts
 from pages.parts.audit.game import Rounds
 from pages.parts.budget import charts as budget_charts

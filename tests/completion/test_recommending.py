@@ -16,8 +16,7 @@ from dpmc_core.completion.recommending import (
     moments_of_likes,
     most_popular,
 )
-from dpmc_core.datasets.implicit import likes, user_split
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, likes, user_split
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmc_core.datasets.implicit import likes, user_split
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, likes, user_split
 from dpmc_core.datasets.synthetic.ratings import orthogonal, skewed
 from dpmc_core.errors import DataError, ParameterError
 

@@ -30,8 +30,14 @@ from dpmc_core.experiments.papers import (
 )
 from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
+    DIFFERS,
+    MISSING,
+    REPRODUCED,
+    TREND,
+    UNPRINTED,
     PaperResult,
     RowResult,
+    Verdict,
     new_trial,
     prediction_interval,
     specs_of,
@@ -40,16 +46,7 @@ from dpmc_core.experiments.papers.compute import (
     write,
 )
 from dpmc_core.experiments.papers.entries import errata
-from dpmc_core.experiments.papers.names import row_names
-from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import (
-    DIFFERS,
-    MISSING,
-    REPRODUCED,
-    TREND,
-    UNPRINTED,
-    Verdict,
-)
+from dpmc_core.experiments.papers.row import Row, row_names
 from dpmc_core.experiments.store.records import record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.metrics.intervals import t_half_width

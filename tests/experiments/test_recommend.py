@@ -8,8 +8,7 @@ import pytest
 
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
-from dpmc_core.datasets.implicit import user_split
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, user_split
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import recommended_algorithm

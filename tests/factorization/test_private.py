@@ -27,12 +27,11 @@ from dpmc_core.factorization import (
     objective,
     published_nmf,
 )
-from dpmc_core.factorization.contributions import keep_rows
+from dpmc_core.factorization.contributions import AllUnits, keep_rows
 from dpmc_core.factorization.moments import _evened, frequencies_worth_it
 from dpmc_core.factorization.public_images import cosine_basis, parts_without_data, smooth_shades
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
-from dpmc_core.factorization.units import AllUnits
 from dpmc_core.privacy import Ledger, Release, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator

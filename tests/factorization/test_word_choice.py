@@ -21,8 +21,8 @@ from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, Release, account, least_noise, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
-from dpmc_core.privacy.distinguish.tradeoff import of_ledger
 from dpmc_core.privacy.ledger_file import ledger_from_dict
+from dpmc_core.privacy.tradeoff import of_ledger
 
 ALL_WORDS = TextFilter(word_list="private", stop_words=False)
 SHARED = ["river", "music", "garden", "window", "summer", "winter", "doctor", "market"]

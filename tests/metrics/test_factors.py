@@ -19,9 +19,12 @@ from dpmc_core.metrics.factors import (
     likeness,
     match_parts,
     mean_columns,
+    npmi,
     share_found,
+    tc_w2v,
+    top_words,
+    topic_terms,
 )
-from dpmc_core.metrics.topics import npmi, tc_w2v, top_words, topic_terms
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -136,7 +139,7 @@ def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> Non
     real, noise = tc_w2v(samples, step.dictionary), tc_w2v(samples, random)
     assert noise.mean() > real.mean() > 0.9
     assert npmi(samples, step.dictionary).mean() > 0.3 > 0 > npmi(samples, random).mean()
-    from dpmc_core.metrics.topics import _vectors
+    from dpmc_core.metrics.factors import _vectors
 
     _vectors.clear()
     np.testing.assert_array_equal(real, tc_w2v(samples, step.dictionary))

@@ -23,7 +23,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
 from dpmc_core.experiments.worker.reading import call, inspect, read
 from dpmc_core.experiments.worker.worker import Worker
-from dpmc_core.metrics.topics import keep_words, learned_words, tc_w2v
+from dpmc_core.metrics.factors import keep_words, learned_words, tc_w2v
 from tests.own.files import (
     documents_zip,
     long_csv,

@@ -24,14 +24,21 @@ from scipy import optimize, special
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
-from dpmc_core.privacy.account import METHODS, best_published, gaussian_equivalent, tightest
+from dpmc_core.privacy.account import (
+    METHODS,
+    ORDERS,
+    best_published,
+    gaussian_equivalent,
+    release_rdp,
+    tightest,
+    zcdp,
+)
 from dpmc_core.privacy.losses.distribution import (
     huber_deltas,
     optimal_composition_epsilon,
     pld_epsilon,
     pld_profile,
 )
-from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 
 from .helpers import by_method, ledger, release
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Laplace
-from dpmc_core.privacy.distinguish import attack as attack_module
-from dpmc_core.privacy.distinguish.attack import (
+from dpmc_core.privacy import attack as attack_module
+from dpmc_core.privacy.attack import (
     Bound,
     attack,
     choose,
@@ -21,7 +21,7 @@ from dpmc_core.privacy.distinguish.attack import (
     linear_scores,
     proves_at_most,
 )
-from dpmc_core.privacy.distinguish.tradeoff import of_mechanism
+from dpmc_core.privacy.tradeoff import of_mechanism
 
 
 def lower_bound(*outputs: np.ndarray, **options: float) -> Bound:

@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, Release, account
-from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.account import ORDERS, release_rdp, tightest, zcdp
 from dpmc_core.privacy.budget import Budget, norm_of
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
-from dpmc_core.privacy.rdp import ORDERS, release_rdp, zcdp
 
 
 class Unproved(Mechanism):

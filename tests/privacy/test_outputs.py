@@ -9,7 +9,7 @@ import pytest
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.mechanisms import Laplace
-from dpmc_core.privacy.distinguish.attack import attack
+from dpmc_core.privacy.attack import attack
 from tests.terminal import Terminal
 
 

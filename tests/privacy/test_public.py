@@ -14,8 +14,7 @@ from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
-from dpmc_core.datasets.implicit import user_split
-from dpmc_core.datasets.ratings import Ratings, chances, random_split
+from dpmc_core.datasets.ratings import Ratings, chances, random_split, user_split
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, public_words, samples_of_texts

@@ -17,8 +17,8 @@ from dpmc_core.experiments.tasks.audit import audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, Release, account
-from dpmc_core.privacy.distinguish.attack import Attack, Event, attack, proved
-from dpmc_core.privacy.distinguish.tradeoff import of_ledger, of_mechanism, of_profile
+from dpmc_core.privacy.attack import Attack, Event, attack, proved
+from dpmc_core.privacy.tradeoff import of_ledger, of_mechanism, of_profile
 
 ALARMS = np.array([0.0, 1e-6, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.99, 1.0])
 NOISES = (

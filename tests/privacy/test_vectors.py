@@ -8,9 +8,8 @@ import pytest
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
-from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.account import ORDERS, tightest, zcdp
 from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile, rounding
-from dpmc_core.privacy.rdp import ORDERS, zcdp
 
 from .helpers import by_method, ledger, release
 

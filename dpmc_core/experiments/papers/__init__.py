@@ -6,10 +6,17 @@ by ``python -m dpmc_core paper``; verdicts are drawn from them when read, so tha
 stale.
 """
 
-from dpmc_core.experiments.papers.compute import PaperResult, RowResult, compute, stored, stored_all
+from dpmc_core.experiments.papers.compute import (
+    PaperResult,
+    RowResult,
+    Verdict,
+    compute,
+    stored,
+    stored_all,
+    verdict,
+)
 from dpmc_core.experiments.papers.entries import ENTRIES, PAPERS, Entry, rows_of
 from dpmc_core.experiments.papers.row import Row
-from dpmc_core.experiments.papers.verdict import Verdict, verdict
 
 __all__ = [
     "ENTRIES",

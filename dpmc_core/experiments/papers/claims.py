@@ -9,8 +9,7 @@ import numpy as np
 
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
-from dpmc_core.experiments.papers.names import phrases
-from dpmc_core.experiments.papers.row import Row
+from dpmc_core.experiments.papers.row import Row, phrases
 from dpmc_core.metrics import Comparison
 
 

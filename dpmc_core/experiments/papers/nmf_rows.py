@@ -14,7 +14,7 @@ from dpmc_core.experiments.papers.row import Row, name_of, seeded
 from dpmc_core.experiments.run import run
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.factorization import PublishedConfig, published_nmf
-from dpmc_core.metrics.topics import tc_w2v
+from dpmc_core.metrics.factors import tc_w2v
 from dpmc_core.wording import printed_in
 
 _ROUNDS, _EACH = 20, "epsilon_per_iteration"

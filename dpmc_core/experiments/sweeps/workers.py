@@ -21,7 +21,7 @@ from dpmc_core.experiments.tasks.factorize import FactorResult
 from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection, SweepError, connected
 from dpmc_core.experiments.worker.process import ALL, Share, interrupts_held
 from dpmc_core.experiments.worker.worker import Steps, Worker
-from dpmc_core.metrics.topics import mean_score, tc_w2v
+from dpmc_core.metrics.factors import mean_score, tc_w2v
 
 _PATIENCE = 60.0  # seconds for which a cluster may have no worker at all
 _GONE = (

@@ -24,8 +24,8 @@ from dpmc_core.experiments.tasks.audit_targets import (
 from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
-from dpmc_core.privacy.distinguish.attack import Attack, attack
-from dpmc_core.privacy.distinguish.tradeoff import TradeOff, of_ledger
+from dpmc_core.privacy.attack import Attack, attack
+from dpmc_core.privacy.tradeoff import TradeOff, of_ledger
 from dpmc_core.wording import three
 
 _FEWEST, _PAUSE = (

@@ -14,8 +14,8 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.paths import text_of
-from dpmc_core.privacy.distinguish.attack import Attack, attack
-from dpmc_core.privacy.distinguish.tradeoff import of_profile
+from dpmc_core.privacy.attack import Attack, attack
+from dpmc_core.privacy.tradeoff import of_profile
 from dpmc_core.wording import three
 
 INSIDE = "inside"

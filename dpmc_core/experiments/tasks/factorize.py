@@ -31,8 +31,14 @@ from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
 from dpmc_core.factorization.word_choice import choose_words
 from dpmc_core.metrics import Comparison, half_width
-from dpmc_core.metrics.factors import column_errors, mean_columns, share_found
-from dpmc_core.metrics.topics import mean_score, npmi, topic_terms
+from dpmc_core.metrics.factors import (
+    column_errors,
+    mean_columns,
+    mean_score,
+    npmi,
+    share_found,
+    topic_terms,
+)
 from dpmc_core.privacy import Ledger, Release
 
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"

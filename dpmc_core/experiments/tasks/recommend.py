@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
-from dpmc_core.datasets.implicit import UserSplit
+from dpmc_core.datasets.ratings import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve

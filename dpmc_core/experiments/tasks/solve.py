@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 import dpmc_core
 from dpmc_core.completion import FactorModel
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.implicit import UserSplit
-from dpmc_core.datasets.ratings import Ratings, Split
+from dpmc_core.datasets.ratings import Ratings, Split, UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved

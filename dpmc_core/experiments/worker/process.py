@@ -27,8 +27,7 @@ from typing import IO, Any, Protocol
 
 import psutil
 
-from dpmc_core.datasets.implicit import UserSplit
-from dpmc_core.datasets.ratings import Split
+from dpmc_core.datasets.ratings import Split, UserSplit
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.errors import DPMCError
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.experiments.tasks.audit import AuditResult, audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.privacy.distinguish.attack import Bound, proves_at_most
+from dpmc_core.privacy.attack import Bound, proves_at_most
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts
 from pages.parts.audit.attacked import in_words, two_datasets

@@ -13,7 +13,7 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.experiments.tasks.audit import AuditResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
-from dpmc_core.privacy.distinguish.attack import Attack, CurveTest, clopper_pearson
+from dpmc_core.privacy.attack import Attack, CurveTest, clopper_pearson
 from dpmc_core.wording import three
 from pages.parts.ui.densities import attacker_axes
 from pages.parts.ui.figures import Drawn, figure

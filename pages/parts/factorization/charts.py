@@ -18,8 +18,7 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics.factors import match_parts
-from dpmc_core.metrics.topics import top_words
+from dpmc_core.metrics.factors import match_parts, top_words
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, named_bars
 from pages.parts.ui.labels import wrapped

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
-from dpmc_core.metrics.topics import W2V_WARNING
+from dpmc_core.metrics.factors import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
 from pages.parts.factorization.charts import LOOKS
 from pages.parts.frame.study import QUIET, Lines, Study

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpmc_core.metrics import Comparison
-from dpmc_core.metrics.topics import mean_score
+from dpmc_core.metrics.factors import mean_score
 from dpmc_core.wording import three
 from pages.parts.factorization.charts import Learned
 

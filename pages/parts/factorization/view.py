@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult
-from dpmc_core.metrics.topics import W2V_WARNING, mean_score, npmi, tc_w2v
+from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import csv_text, finite, signed, three

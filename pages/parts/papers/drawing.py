@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dpmc_core.experiments.papers.compute import Judged
 from dpmc_core.experiments.papers.entries import Axes
-from dpmc_core.experiments.papers.names import part, phrases, row_names, value_name
+from dpmc_core.experiments.papers.row import part, phrases, row_names, value_name
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import measured, printed_in, three
 from pages.parts.ui.figures import of_values

@@ -25,17 +25,19 @@ from dpmc_core.experiments.papers import (
     stored,
 )
 from dpmc_core.experiments.papers.claims import claims
-from dpmc_core.experiments.papers.compute import Judged, Trial, judged, prediction_interval
-from dpmc_core.experiments.papers.names import part, phrases, row_names, value_name
-from dpmc_core.experiments.papers.row import Row, name_of
-from dpmc_core.experiments.papers.verdict import (
+from dpmc_core.experiments.papers.compute import (
     DIFFERS,
     KINDS,
     MISSING,
     REPRODUCED,
     TREND,
     UNPRINTED,
+    Judged,
+    Trial,
+    judged,
+    prediction_interval,
 )
+from dpmc_core.experiments.papers.row import Row, name_of, part, phrases, row_names, value_name
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three

@@ -21,7 +21,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.reading import call
 from dpmc_core.experiments.worker.worker import Worker
-from dpmc_core.metrics.topics import keep_words, knows_words, learned_words
+from dpmc_core.metrics.factors import keep_words, knows_words, learned_words
 from pages.parts.server import jobs, settings
 from pages.parts.server.queue import AnyWorker, Pool
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger
-from dpmc_core.privacy.distinguish.tradeoff import of_ledger
+from dpmc_core.privacy.tradeoff import of_ledger
 from dpmc_core.wording import three
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure

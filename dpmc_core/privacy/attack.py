@@ -30,7 +30,7 @@ from scipy import special
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.privacy.distinguish.tradeoff import TradeOff
+from dpmc_core.privacy.tradeoff import TradeOff
 
 Pair = tuple[FloatArray, ...]  # with the person, and without
 Count = tuple[int, int]  # hits, of how many

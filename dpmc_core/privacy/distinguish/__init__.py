@@ -1,1 +1,0 @@
-"""Privacy as a test of hypotheses: what an attacker who tells two datasets apart can do."""
