@@ -118,7 +118,9 @@ def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
     assert standing(job, "step") == "starting…"  # nobody waits within half a second
     job.started -= 5
     assert standing(job, "step") == "waiting for others' runs (2nd in line)"
-    job._ticket, job.where = None, WAITING
+    job._ticket = None
+    assert standing(job, "step") == "starting, 5 s so far…"
+    job.where = WAITING
     assert standing(job, "step") == WAITING
     assert not place_of(job)  # and it is not said once more
     job.where = "A worker was lost."

@@ -16,6 +16,7 @@ from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.server.job import Job
 
 _ALONE = 0.5  # seconds that a job may take to be begun where nobody else waits
+_SOON = 3.0  # seconds of starting that need no clock
 
 
 def duration(seconds: float) -> str:
@@ -54,7 +55,8 @@ def standing(job: Job, step: str) -> str:
     if job.where == WAITING:
         return WAITING
     if not done:
-        return "starting…"
+        so_far = time.monotonic() - job.started
+        return "starting…" if so_far < _SOON else f"starting, {duration(so_far)} so far…"
     if done >= total:
         return f"{step} {done:,} of {total:,}, finishing…"
     left = job.remaining()
