@@ -10,6 +10,7 @@ from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.planning import PlanSpec, plan
 from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out
+from pages.parts.plan.model_view import figure_of_runs
 from pages.parts.server import jobs
 from pages.parts.server.job import Box
 from pages.parts.ui import run_panel
@@ -131,6 +132,8 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     assert not app.exception
     assert not app.error
     assert job.results[0].before == 12
+    axis = figure_of_runs(job.results[0])[0].layout.yaxis.title.text
+    assert axis.endswith("(rating units; lower is better)")
     assert verdict_of(app).startswith("One-shot moments is better than the best baseline from")
     assert "Your run" in texts_of(app)
     another = Box()

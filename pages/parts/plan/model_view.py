@@ -52,10 +52,11 @@ def figure_of_runs(search: Search) -> Drawn:
     task = TASKS[plan.base.task]
     against = plan.target is None
     better = "lower" if task.less_is_better else "higher"
-    name = task.measure.partition(" (")[0]
+    name, _, unit = task.measure.removesuffix(")").partition(" (")
     y_title = f"{name} − best baseline" if against else name
+    notes = f"{unit}; {better} is better" if unit else f"{better} is better"
     fig = figure(
-        f"{AXES[plan.vary]} (log scale)", f"{y_title} ({better} is better)", height=420, log_x=True
+        f"{AXES[plan.vary]} (log scale)", f"{y_title}<br>({notes})", height=420, log_x=True
     )
     sign = 1.0 if task.less_is_better else -1.0
     rows = []
