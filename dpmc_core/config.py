@@ -68,6 +68,8 @@ class Parameter:
         """A value typed by a person (command line, link, text box). Raises ``ParameterError``."""
         if isinstance(self.rule, Choice):
             return self.check(text)
+        if text == "None" and self.optional and self.default is not None:
+            return None  # else leaving it out says so
         return self.check(replace(self.rule, name=self.name).parse(text))
 
 

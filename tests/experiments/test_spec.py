@@ -377,6 +377,7 @@ def test_the_usual_settings_of_every_algorithm_go_there_and_back(card: Algorithm
             assert spec.algorithm == card.config()
             assert type(spec.noise) is kind
             there_and_back(spec)
+    there_and_back(RunSpec.of(task="factorize", algorithm="robust-nmf", outlier_penalty=None))
 
 
 def there_and_back(spec: RunSpec) -> None:
