@@ -17,6 +17,16 @@ from pages.parts.ui import run_panel
 from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
 
 
+def ended(app: AppTest) -> jobs.Job:
+    """The visitor's search, once it is over and the page shows that."""
+    job = jobs.current("plan")
+    assert job is not None
+    while job.active:
+        time.sleep(0.05)
+    app.run()
+    return job
+
+
 def texts_of(app: AppTest) -> str:
     shown = (x.value for x in (*app.markdown, *app.caption))
     return "\n".join(shown).replace("\N{NO-BREAK SPACE}", " ")
@@ -116,19 +126,11 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "20", "n_within": "8"}
     monkeypatch.setattr(run_panel, "_LONG", 0.0)  # as if it took long
     app = open_page("plan", **small, run="quick")
-    job = jobs.current("plan")
-    assert job is not None
-    while job.active:
-        time.sleep(0.05)
-    app.run()
+    ended(app)
     assert verdict_of(app).startswith("Quick look (4 repetitions): One-shot moments is better")
     assert "n_go-quick" not in [button.key for button in app.button]
     app.button(key="n_go").click().run()
-    job = jobs.current("plan")
-    assert job is not None
-    while job.active:
-        time.sleep(0.05)
-    app.run()
+    job = ended(app)
     assert not app.exception
     assert not app.error
     assert job.results[0].before == 12
@@ -148,11 +150,7 @@ def test_a_goal_out_of_reach_is_a_verdict_and_no_error(monkeypatch: pytest.Monke
     small = {"n_kind": "model", "n_users": "400", "n_most_epsilon": "1"}
     wanted = {**small, "n_goal": "value", "n_target_rate": "0.05"}
     app = open_page("plan", **wanted, run="1")
-    job = jobs.current("plan")
-    assert job is not None
-    while job.active:
-        time.sleep(0.05)
-    app.run()
+    ended(app)
     assert not app.exception
     assert not app.error
     assert "up to a total ε of 1: its best is" in verdict_of(app).replace("\N{NO-BREAK SPACE}", " ")
