@@ -333,9 +333,10 @@ class Search:
             )
         if self.crossing == "above":
             more = "More people" if self.plan.vary == "epsilon" else "A larger ε"
-            said.insert(0, f"{more}, another method or an easier goal may be reached.")
+            said.insert(0, f"{more} or another method may reach it.")
         if self.crossing == "below":
-            said.insert(0, f"Look below {three(self.plan.least)} for the answer.")
+            least = f"{VARIED[self.plan.vary]} = {three(self.plan.least)}"
+            said.insert(0, f"To find where it is first reached, search from below {least}.")
         uncovered = uncovered_by(self.plan.base.data)
         if uncovered:
             said.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")

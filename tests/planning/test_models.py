@@ -134,7 +134,7 @@ def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
     assert (reached.finished, reached.crossing) == (True, "below")
     assert "reaches held-out RMSE at most 1.5 at a total ε of 0.1 already" in reached.sentence
     assert reached.as_dict()["interval_95"] == [None, 0.1]
-    assert "Look below 0.1" in reached.caveats[0]
+    assert "search from below ε = 0.1" in reached.caveats[0]
 
 
 def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Terminal) -> None:
