@@ -335,8 +335,7 @@ class Search:
             more = "More people" if self.plan.vary == "epsilon" else "A larger ε"
             said.insert(0, f"{more} or another method may reach it.")
         if self.crossing == "below":
-            least = f"{VARIED[self.plan.vary]} = {three(self.plan.least)}"
-            said.insert(0, f"To find where it is first reached, search from below {least}.")
+            said.insert(0, f"Search from below {three(self.plan.least)} to see where.")
         uncovered = uncovered_by(self.plan.base.data)
         if uncovered:
             said.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")
