@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from dpmc_core.errors import DataError
@@ -81,10 +82,16 @@ def quiet(done: int, of: int) -> None:
 USUAL = 10.0 ** np.arange(N)
 
 
-def ended() -> bool:
-    """Whether no process computes any more, within a few seconds."""
+@pytest.fixture
+def others() -> list[psutil.Process]:
+    """The processes of another file's tests: a page's stay for the next run."""
+    return children(WORKER)
+
+
+def ended(others: list[psutil.Process]) -> bool:
+    """Whether no process but the ``others`` computes any more, within a few seconds."""
     end = time.monotonic() + 20
-    while children(WORKER):
+    while {*children(WORKER)} - {*others}:
         if time.monotonic() > end:
             return False
         time.sleep(0.05)
@@ -98,7 +105,7 @@ def two_workers(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[byt
         yield address, hands
 
 
-def test_a_sum_is_what_it_is_here(tmp_path: Path) -> None:
+def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) -> None:
     np.testing.assert_array_equal(Here().total(Powers(), N, quiet), USUAL)
     told: list[int] = []
     with engine_at(None, 2) as engine:
@@ -119,7 +126,7 @@ def test_a_sum_is_what_it_is_here(tmp_path: Path) -> None:
         np.testing.assert_array_equal(engine.total(work, N, quiet), USUAL)
         with pytest.raises(SweepError, match="Workers ended 4 times over one sum, perhaps for"):
             engine.total(Deadly(Powers(), 1), 3, quiet)
-    assert ended()
+    assert ended(others)
 
 
 def test_a_limit_of_memory_holds_for_one_process_too() -> None:
@@ -129,7 +136,7 @@ def test_a_limit_of_memory_holds_for_one_process_too() -> None:
             engine.total(Hungry(), 1, quiet)
 
 
-def test_what_is_stopped_is_over_at_once() -> None:
+def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
     def stop(done: int, of: int) -> None:
         raise KeyboardInterrupt
 
@@ -139,11 +146,13 @@ def test_what_is_stopped_is_over_at_once() -> None:
         with pytest.raises(KeyboardInterrupt):
             engine.total(Powers(pause=60.0), N, stop)
         assert time.monotonic() - began < 30
-    assert ended()
+    assert ended(others)
 
 
 @pytest.mark.long
-def test_a_worker_of_a_cluster_that_is_lost_has_its_part_done_again(two_workers: Any) -> None:
+def test_a_worker_of_a_cluster_that_is_lost_has_its_part_done_again(
+    two_workers: Any, others: list[psutil.Process]
+) -> None:
     address, hands = two_workers
     with engine_at(address) as engine:
         np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
@@ -154,7 +163,7 @@ def test_a_worker_of_a_cluster_that_is_lost_has_its_part_done_again(two_workers:
         np.testing.assert_array_equal(engine.total(Powers(pause=0.5), N, quiet), USUAL)
         assert hands[0].wait() == -signal.SIGKILL
         np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
-    assert ended()
+    assert ended(others)
 
 
 @pytest.mark.long
