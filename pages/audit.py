@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.parts.audit import attacked, own_outputs
-from pages.parts.audit.attack import attack
+from pages.parts.audit import attacked
+from pages.parts.audit.attack import attack, audit_yours
 from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, build, form, link_to
 from pages.parts.frame.page import control, head, tab
@@ -25,7 +25,7 @@ if spec is not None and not spec.searches and not spec.dataset:
 if fields["target"] == "number":
     tab("What is attacked", "attacked", lambda: two_datasets(fields))
 tab("Why it proves a bound", "introduction", attacked.introduction)
-tab("Your own mechanism", "own", own_outputs.audit_yours)
+tab("Your own mechanism", "own", audit_yours)
 
 with problems:
     controls.link_problems()

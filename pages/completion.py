@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.completion import panels, study_view
+from pages.parts.completion import compare_view, recommend_view, study_view
 from pages.parts.completion.controls import LINK_TITLES, USER_TITLES, form
 from pages.parts.completion.texts import introduction
 from pages.parts.frame.page import control, head, tab
@@ -19,13 +19,13 @@ with controls.place():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 
 if asked.question == "compare":
-    panels.compare(asked, built, row)
+    compare_view.compare(asked, built, row)
 elif asked.question == "recommend":
-    panels.recommend(built, row)
+    recommend_view.recommend(built, row)
 elif asked.question == "lists":
-    panels.lists(built, row)
+    recommend_view.lists_at_each_epsilon(built, row)
 elif asked.question == "skew":
-    panels.skewed(asked, built)
+    study_view.skewed(asked, built)
 else:
     study_view.STUDY.panel(asked.question, built, row)
 tab("What is compared", "introduction", lambda: introduction(asked.question, built.specs))

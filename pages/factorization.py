@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.factorization import panels, study_view
+from pages.parts.factorization import study_view, view
 from pages.parts.factorization.controls import FACTOR_TITLES, form
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
@@ -17,10 +17,10 @@ with controls.place():
     if not asked.known.present():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 if asked.question == "compare":
-    panels.compare(asked, built, row)
+    view.compare(asked, built, row)
 else:
     study_view.STUDY.panel(asked.question, built, row)
-tab("What is compared", "introduction", lambda: panels.introduction(asked))
+tab("What is compared", "introduction", lambda: view.introduction(asked))
 
 with problems:
     controls.link_problems()

@@ -14,8 +14,7 @@ from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import fit_users, residuals
 from dpmc_core.completion.offsets import Offsets, user_weights
 from dpmc_core.privacy.budget import Curator
-from dpmc_core.privacy.moments import clip_rows, second_moment, symmetric
-from dpmc_core.privacy.shrinkage import shrink_off_diagonal
+from dpmc_core.privacy.moments import clip_rows, second_moment, shrink_off_diagonal, symmetric
 
 # Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power

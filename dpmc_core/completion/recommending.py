@@ -23,9 +23,15 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
-from dpmc_core.privacy.moments import second_moment, second_moment_part, sum_part, symmetric, totals
+from dpmc_core.privacy.moments import (
+    second_moment,
+    second_moment_part,
+    shrink_off_diagonal,
+    sum_part,
+    symmetric,
+    totals,
+)
 from dpmc_core.privacy.noise import TotalEpsilon
-from dpmc_core.privacy.shrinkage import shrink_off_diagonal
 
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
 # (docs/one-shot-moments.md).

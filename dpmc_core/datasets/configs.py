@@ -10,8 +10,7 @@ from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic import ratings as synthetic
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.datasets.text import LANGUAGES, TextFilter
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS

@@ -14,8 +14,7 @@ from scipy import sparse
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.loaders import read_variables, reading, require
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError
 from dpmc_core.paths import text_lines

@@ -78,9 +78,8 @@ from dpmc_core.factorization.step import (
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.ledger import Kind
-from dpmc_core.privacy.moments import packed, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
-from dpmc_core.privacy.shrinkage import shrink
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization import study_view
 from pages.parts.factorization.charts import shown_words
 from pages.parts.factorization.controls import QUESTIONS
-from pages.parts.factorization.texts import factor_observations, factor_verdict
+from pages.parts.factorization.view import factor_observations, factor_verdict
 from pages.parts.server import jobs
 from pages.parts.ui import figures as style
 from pages.parts.ui import labels, pictures

@@ -15,8 +15,15 @@ from dpmc_core.datasets import download, entry
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.loaders import read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
-from dpmc_core.datasets.synthetic.cartoons import _PARTS, cartoon_faces, parts
-from dpmc_core.datasets.synthetic.topics import TOPICS, topic_documents, true_topics, vocabulary
+from dpmc_core.datasets.synthetic.samples import (
+    _PARTS,
+    TOPICS,
+    cartoon_faces,
+    parts,
+    topic_documents,
+    true_topics,
+    vocabulary,
+)
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError, DatasetMissingError, DownloadError, ParameterError
 

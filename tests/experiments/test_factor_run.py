@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.samples import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.algorithms import of_task

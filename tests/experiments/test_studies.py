@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmc_core.completion.dpals.preprocessing import lottery
+from dpmc_core.completion.dpals.preprocessing import lottery, spreads
 from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import random_split, some_users
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
-from dpmc_core.experiments.skew import spreads
 from dpmc_core.experiments.store.records import PassingRuns, key_of
 from dpmc_core.experiments.studies.engine import study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells

@@ -9,8 +9,7 @@ from scipy.optimize import nnls
 from sklearn.decomposition import non_negative_factorization
 
 from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf
 from dpmc_core.factorization.blocks import coordinate_sweeps, gradient_steps, unit_ball

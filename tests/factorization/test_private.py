@@ -14,8 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import (
     CorrectedNMFConfig,

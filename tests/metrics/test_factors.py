@@ -10,8 +10,7 @@ from scipy import sparse
 
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces, parts
-from dpmc_core.datasets.synthetic.topics import topic_documents, true_topics
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, parts, topic_documents, true_topics
 from dpmc_core.errors import DataError
 from dpmc_core.factorization import RobustConfig, robust_nmf
 from dpmc_core.metrics.factors import (

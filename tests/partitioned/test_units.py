@@ -10,8 +10,7 @@ from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
-from dpmc_core.datasets.synthetic.topics import topic_documents
+from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS

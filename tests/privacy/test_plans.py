@@ -15,14 +15,17 @@ from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, moments, state
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import (
+    _ends,
+    _some_ends,
     clip_rows,
     packed,
     second_moment,
     second_moment_part,
+    shrink,
+    shrink_off_diagonal,
     sum_part,
     symmetric,
 )
-from dpmc_core.privacy.shrinkage import _ends, _some_ends, shrink, shrink_off_diagonal
 from dpmc_core.privacy.statement import group_epsilon
 from tests.privacy.helpers import ledger
 

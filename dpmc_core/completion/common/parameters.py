@@ -33,17 +33,15 @@ Iterations = Annotated[
         label="Iterations T",
     ),
 ]
-ItemsPerUser = Annotated[
-    int,
-    Limit(
-        "items_per_user",
-        1,
-        10_000,
-        "how many items k of a user take part in what is released",
-        integer=True,
-        label="Items per user k",
-    ),
-]
+ITEMS_PER_USER = Limit(
+    "items_per_user",
+    1,
+    10_000,
+    "how many items k of a user take part in what is released",
+    integer=True,
+    label="Items per user k",
+)
+ItemsPerUser = Annotated[int, ITEMS_PER_USER]
 Sensitivity = Annotated[
     float,
     Limit(

@@ -8,6 +8,10 @@ move by 1 in at most k places, ℓ1 ≤ k and ℓ2 ≤ √k. The sum of the user
 is *one* number and moves by up to k·Γ_M, and the number of ratings by up to k. The paper (section
 5.2 and Appendix C) takes √k·Γ_M and √k for these two; that would need k separate numbers, so its
 count of the preparation, (k + 1)/σ_p², should be 2k/σ_p². We plan with the derived values.
+
+``spreads`` says how unevenly the ratings that take part are spread over items, under each way of
+limiting a user to k of them: the curves and histograms of dpals-paper figures 2 and 6, from exact
+counts, which describe data that one holds and are no release.
 """
 
 import math
@@ -18,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
 from dpmc_core.datasets.ratings import Ratings
@@ -253,3 +258,59 @@ def _sum_and_number(group: Group, first: Preparation, value_clip: float) -> Floa
     values = clipped_values(group.ratings, value_clip)
     limited = first.taking_part(values).limited
     return np.array([float(values.values[limited].sum()), float(limited.sum())])
+
+
+_BINS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Skew:
+    """For one way of taking part (``name``).
+
+    The share of all weight (n_items + 1,) that the most-taken items hold, from none to all of them;
+    ``top``, what the top fifth of the items holds; and ``cells``, the share of weight by user count
+    × item count, on the logarithmic ``edges`` of both in the whole data.
+    """
+
+    name: str
+    shares: FloatArray
+    top: float
+    cells: FloatArray
+    user_edges: FloatArray
+    item_edges: FloatArray
+
+
+def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
+    """All ratings, then at most ``k`` of each user.
+
+    Drawn evenly, the user's rarest, and all with weights ω² (Σω² = k).
+
+    The exact item counts stand in for the noisy ones that a private run would sample by. Raises
+    ``ParameterError`` for k out of range.
+    """
+    k = min(int(ITEMS_PER_USER.check(k)), ratings.n_items)
+    draw = lottery(ratings, seed)
+    per_user = np.bincount(ratings.users, minlength=ratings.n_users)[ratings.users]
+    per_item = np.bincount(ratings.items, minlength=ratings.n_items)
+    counts = per_item[ratings.items]
+    by_user, by_item = weights_of(
+        ratings, np.ones(len(ratings), dtype=bool), per_item.astype(np.float64), k, 2
+    )
+    taking = {
+        "all ratings": np.ones(len(ratings)),
+        "uniform": first_k(ratings.users, draw, k).astype(np.float64),
+        "adaptive": first_k(ratings.users, counts + 1e-9 * draw, k).astype(np.float64),
+        "all, by weights": (by_user[ratings.users] * by_item[ratings.items]) ** 2,
+    }
+    edges = [
+        np.geomspace(max(int(c.min()), 1) * 0.999, c.max() * 1.001, _BINS + 1)
+        for c in (per_user, counts)
+    ]
+    out = []
+    for name, weight in taking.items():
+        held = np.sort(np.bincount(ratings.items, weight, minlength=ratings.n_items))[::-1]
+        shares = np.concatenate([[0.0], np.cumsum(held)]) / weight.sum()
+        cells, _, _ = np.histogram2d(per_user, counts, bins=edges, weights=weight / weight.sum())
+        top = float(np.interp(0.2 * ratings.n_items, np.arange(ratings.n_items + 1), shares))
+        out.append(Skew(name, shares, top, cells, edges[0], edges[1]))
+    return tuple(out)

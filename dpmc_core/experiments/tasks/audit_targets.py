@@ -18,7 +18,7 @@ from dpmc_core.datasets.data import ratings_of, samples_of
 from dpmc_core.datasets.own.cells import normal
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
-from dpmc_core.datasets.synthetic.cartoons import cartoon_faces
+from dpmc_core.datasets.synthetic.samples import cartoon_faces
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, SEEDS, AuditSpec
 from dpmc_core.experiments.tasks.solve import solve

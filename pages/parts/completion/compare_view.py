@@ -4,20 +4,25 @@ from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
+from dpmc_core.experiments.presets import PEOPLE, WELL_REGULARISED, preset
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import study_view, texts
 from pages.parts.completion.charts import Named
+from pages.parts.completion.controls import FIRST, Asked
 from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import counted, observations, pair, tab, verdict
+from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
 _FEW_STEPS = 3  # nothing to replay
@@ -326,3 +331,40 @@ def export(results: list[Named]) -> None:
         st.markdown(f"**{item.label}** on the command line, and in Python:")
         code(item.result.spec.command(), "bash")
         code(item.result.spec.python(), "python")
+
+
+def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
+    """Run up to six configurations, and compare their predictions."""
+    clip = asked.clip
+    panel(
+        Panel(
+            kind="run",
+            wanted=built.specs,
+            problem=built.problem,
+            step="iteration",
+            so_far=lambda job: so_far(job, clip),
+            show=lambda job: results_of(named(job.results), clip),
+            example=_compared_example(clip),
+            row=row,
+            seed="seed",
+        )
+    )
+
+
+def _compared_example(clip: bool) -> Example:
+    usual = {**FIRST, **preset(WELL_REGULARISED, FIRST["dataset"])}
+    shown = (
+        RunSpec.fitting(usual),
+        RunSpec.fitting(usual, mechanism="huber", total_epsilon=5.0),
+        RunSpec.fitting(PEOPLE),
+    )
+    return Example(
+        about="4,000 users, 300 items",
+        specs=shown,
+        draw=lambda: results_of(named(example_runs(shown)), clip),
+    )
+
+
+def examples() -> list[tuple[RunSpec, ...]]:
+    """Return the runs that the page shows as it opens."""
+    return [_compared_example(clip=False).specs]

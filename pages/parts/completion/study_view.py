@@ -9,19 +9,21 @@ import pandas as pd
 import streamlit as st
 from plotly.subplots import make_subplots
 
+from dpmc_core.completion.dpals.preprocessing import Skew, spreads
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.skew import Skew, spreads
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
-from pages.parts.completion.controls import ask
+from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.frame.study import QUIET, Lines, Study
+from pages.parts.frame.study import QUIET, Built, Lines, Study
+from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered, name_above
 
@@ -351,3 +353,16 @@ def _spreads(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
 
 def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
     return spreads(split_of(data, seed).train, k, seed)
+
+
+def skewed(asked: Asked, built: Built) -> None:
+    """Show which ratings take part: computed at once, nothing to run."""
+    st.query_params.pop("run", None)
+    if built.problem:
+        controls.show_error(built.problem)
+        return
+    try:
+        spec = built.specs[0]
+        skew(spec.data, asked.items_per_user, spec.seed)
+    except DPMCError as error:
+        controls.show_error(error)

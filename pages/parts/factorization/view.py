@@ -1,30 +1,265 @@
-"""Parts and topics learned in several ways, side by side."""
+"""Parts and topics learned in several ways, side by side, and what to notice about them.
+
+One image or document is shown as each method rebuilds it from its parts or topics.
+"""
 
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import FactorResult
+from dpmc_core.experiments import FactorResult, RunSpec
+from dpmc_core.experiments.studies.spec import STUDIES
+from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import csv_text, finite, signed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned, shown_words
-from pages.parts.factorization.one_sample import document_topics, rebuilt_image
-from pages.parts.factorization.texts import factor_observations, factor_verdict
+from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS, Asked
 from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import counted, observations, tab, verdict
+from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
+
+
+def factor_verdict(items: Sequence[Learned]) -> str:
+    """How the private methods stand, in one sentence."""
+    by_name = {item.result.spec.card.name: item.result for item in items}
+    found = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
+    private = [r for r in found if r.finished and r.spec.noise.epsilon is not None]
+    if not private:
+        return "No method with a guarantee is finished yet."
+    nominal = "nominal " * any(r.statement.nominal for r in private)
+    where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)}"
+    names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "the corrected algorithm"}
+    count = private[0].spec.algorithm.rank
+    kind = "parts" if private[0].clean.unit == "image" else "topics"
+    if all(r.final.found is not None for r in private):
+        said = " and ".join(
+            f"{names[r.spec.card.name]} {'finds ' * (not k)}{round(count * (r.final.found or 0.0))}"
+            for k, r in enumerate(private)
+        )
+        return f"{where}, {said} of {count} true {kind}."
+    standings = [r.against_baseline.than("the baseline") for r in private]
+    if len(set(standings)) < len(standings):  # alike
+        both = " and ".join(names[r.spec.card.name] for r in private)
+        return f"{where}, {both} are {standings[0]}."
+    said = " and ".join(
+        f"{names[r.spec.card.name]} is {standing}"
+        for r, standing in zip(private, standings, strict=True)
+    )
+    return f"{where}, {said}."
+
+
+def baseline_sentence(item: Learned) -> str:
+    """Whether a dictionary beats the best baseline, paired over images or documents."""
+    result = item.result
+    apart = result.against_baseline
+    unit, beside = result.clean.unit, f"the best baseline, {result.best_baseline},"
+    if not apart.detected:
+        return f"**{item.name}** is not significantly different from {beside} on these {unit}s."
+    compared = "is better than" if apart.better else "is **worse** than"
+    way = (
+        ""
+        if math.isnan(result.way) or apart.worse
+        else f": {100 * result.way:.0f} % of the way from there to scikit-learn's NMF"
+    )
+    by = f"{three(abs(apart.mean))} ± {apart.half_width:.2g}"
+    return f"**{item.name}** {compared} {beside} by {by}{way}."
+
+
+def factor_observations(items: Sequence[Learned]) -> list[str]:
+    """What the results on screen show."""
+    by_name = {item.result.spec.card.name: item for item in items}
+    out = []
+    published = by_name.get("private-nmf-published")
+    if published is not None and published.result.final.moved is not None:
+        out.append(
+            "**As published is not private**: it starts from the data's singular vectors, without "
+            f"noise; {published.result.final.iteration} noisy rounds change them by "
+            f"{three(100 * published.result.final.moved)} %."
+        )
+    out += [
+        baseline_sentence(item)
+        for item in items
+        if item.result.spec.card.name not in ("nmf", "sklearn-nmf")
+    ]
+    moment = by_name.get("moment-nmf")
+    if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
+        clean = moment.result.clean
+        unit = clean.unit
+        alone = len(moment.result.ledger.releases) == 1
+        out.append(
+            f"Privacy needs many: {len(clean):,} {unit}s are few for this ε. "
+            + (
+                "Only their average was released; how they vary is taken to be as in any "
+                "photograph. "
+                if alone
+                else ""
+            )
+            + "Try a larger ε, or synthetic data with a larger N (*Does more data help?*)."
+        )
+    plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
+    if plain is not None and robust is not None:
+        out.append(_outlier_sentence(plain, robust))
+    found = {
+        item.name: item.result.final.found for item in items if item.result.final.found is not None
+    }
+    if found:
+        kind = "parts" if items[0].result.clean.unit == "image" else "topics"
+        said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.items())
+        out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {said}.")
+    scores = {item.name: mean_score(item.result.coherence) for item in items}
+    if any(math.isfinite(s) for s in scores.values()):
+        said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
+        out.append(
+            "Do a topic's words occur together? NPMI from −1 (never) to 1 (always): "
+            f"{said}.{_unscored(items)}"
+        )
+    return out
+
+
+def _unscored(items: Sequence[Learned]) -> str:
+    """Which methods have topics of fewer than two words, which have no score."""
+    out = []
+    for item in items:
+        scores = item.result.coherence
+        missing = 0 if scores is None else int((~np.isfinite(scores)).sum())
+        if missing:
+            out.append(
+                f"{missing} of {item.name}'s {item.result.spec.algorithm.rank} topics have "
+                "fewer than two words and no score"
+            )
+    return " " + "; ".join(out) + "." if out else ""
+
+
+def _outlier_sentence(plain: Learned, robust: Learned) -> str:
+    from dpmc_core.metrics.factors import column_errors
+
+    a, b = (
+        column_errors(i.result.clean.values, i.result.dictionary, i.result.coefficients) ** 2 / 2
+        for i in (robust, plain)
+    )
+    change = Comparison.of_rows(a - b)
+    if not change.detected:
+        return (
+            "On the clean images the robust parts are not significantly different from the plain "
+            "ones."
+        )
+    return (
+        f"On the clean images the robust parts err {'less' if change.better else 'more'} than the "
+        f"plain ones, by {three(abs(change.mean))} ± {change.half_width:.2g} (over images; one "
+        "draw of corrupted pixels)."
+    )
+
+
+def rebuilt_image(items: list[Learned]) -> None:
+    """Draw one image made of its parts, and what the outlier matrix took up."""
+    first = items[0].result
+    st.subheader("Rebuild one image from its parts", anchor=False)
+    left, right = st.columns(2)
+    with left:
+        column = (
+            controls.whole(
+                "Image",
+                "f_image",
+                1,
+                len(first.clean),
+                1 + int(first.samples.spoiled[0]) if first.samples.spoiled.size else 1,
+            )
+            - 1
+        )
+    with right:
+        if (
+            st.session_state.get("f-used-of", first.spec.algorithm.rank)
+            != first.spec.algorithm.rank
+        ):
+            st.session_state["f_used"] = (
+                first.spec.algorithm.rank
+            )  # other results: all of their parts, until somebody asks for fewer
+        st.session_state["f-used-of"] = first.spec.algorithm.rank
+        parts = controls.whole(
+            f"Made of its most used parts, of {first.spec.algorithm.rank}",
+            "f_used",
+            1,
+            first.spec.algorithm.rank,
+            first.spec.algorithm.rank,
+            sliding=True,
+        )
+    figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
+    said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])
+    show(
+        figure,
+        "rebuilt",
+        f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
+        numbers,
+    )
+    label = f" ({controls.plain(first.clean.labels[column][:80])})" if first.clean.labels else ""
+    st.caption(
+        f"Image {column + 1}{label}. Made of "
+        f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
+        f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
+        "method. Error: distance to the image, whose length is 1. The weights are computed on "
+        "the owner's side, without noise."
+    )
+    for item in items:
+        if (
+            item.result.outliers is not None
+            and item.result.samples.spoiled.size
+            and item.result.spec.card.name == "robust-nmf"
+        ):
+            st.subheader("What the outlier matrix took up", anchor=False)
+            shown = factor_charts.corrupted_shown(item)
+            draw(
+                factor_charts.outlier_tiles(item),
+                "outliers",
+                f"{shown} corrupted images, the size of what the outlier matrix took from each, "
+                "and the images rebuilt from parts.",
+                toolbar=False,
+            )
+            st.caption(
+                f"{shown} corrupted images (top), the size of R, what was set aside as outliers, "
+                "for each (middle), and what the parts rebuild of the clean images (bottom), by "
+                "Robust NMF."
+            )
+
+
+def document_topics(items: list[Learned]) -> None:
+    """Draw which topics one document holds, by each method."""
+    clean = items[0].result.clean
+    st.subheader("The topics of one document", anchor=False)
+    column = controls.whole("Document", "f_document", 1, len(clean), 1) - 1
+    if clean.texts:
+        opening = clean.texts[column]
+        st.text(opening[:400] + ("…" if len(opening) > 400 else ""))
+    if clean.labels and clean.labels[column]:
+        st.caption(f"Class in the data: {controls.plain(clean.labels[column][:80])}")
+    for place, item in zip(st.columns(len(items)), items, strict=True):
+        with place:
+            figure, numbers = factor_charts.document_bars(item, column)
+            top = numbers.iloc[0] if len(numbers) else None
+            alt = f"Topics of document {column + 1} by {item.name}." + (
+                f" Most: {top['topic']}." if top is not None else ""
+            )
+            st.markdown(f"**{item.name}**")
+            show(figure, f"document-{item.result.spec.card.name}", alt, numbers)
+    st.caption(
+        "Share of each topic in what is rebuilt of this document; the weights are computed "
+        "on the owner's side, without noise."
+    )
 
 
 def _parts_csv(result: FactorResult) -> str:
@@ -369,3 +604,78 @@ def _account(item: Learned) -> None:
             f"{statement.how}."
         )
         counted(statement)
+
+
+def introduction(asked: Asked) -> None:
+    """Say what is compared, and what is protected."""
+    images = asked.images
+    if asked.question == "compare":
+        st.markdown(
+            "*Non-negative matrix factorisation* finds "
+            f"{'parts that sum to images' if images else 'topics that sum to documents'}. "
+            "Four algorithms: NMF without privacy; private NMF **as published**, which is not "
+            "private; the same algorithm **corrected**; and **one-shot moment NMF**, which "
+            "releases two or three noisy sums once and needs no rounds."
+        )
+    else:
+        study = STUDIES["factorization"][asked.question]
+        st.markdown(f"**{QUESTIONS[asked.question]}** {study.intro}")
+    unit = "image" if images else "document"
+    st.markdown(
+        f"**Neighbouring datasets differ in one {unit}**, wherever there is a guarantee. The "
+        f"{'parts' if images else 'topics'} are released; the weights of each {unit} stay with "
+        "its owner."
+    )
+
+
+def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
+    """Run the methods side by side, and show what each learned."""
+    panel(
+        Panel(
+            kind="factors",
+            wanted=built.specs,
+            problem=built.problem,
+            step="round",
+            so_far=factors_so_far,
+            show=lambda job: factor_results(job.results),
+            example=_example(images=asked.images),
+            row=row,
+            seed="f_seed",
+        )
+    )
+
+
+def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
+    """The runs that are shown before the first."""
+    name, count, parts, epsilon = ("cartoon", 2000, 20, 2.0) if images else ("lee", 0, 8, 2.0)
+    data: dict[str, Any] = {"dataset": name, "rank": parts}
+    if count:
+        data["n_samples"] = count
+    private = {"mechanism": "gaussian", "epsilon": epsilon}
+    chosen: list[dict[str, Any]] = [
+        {"algorithm": "nmf"},
+        {
+            "algorithm": "private-nmf-published",
+            "mechanism": "gaussian",
+            "epsilon": 0.5,
+            "rounds": PUBLISHED_ROUNDS,
+        },
+        {"algorithm": "private-nmf", **private},
+        {"algorithm": "moment-nmf", **private},
+    ]
+    return tuple(RunSpec.of(**data, **fields) for fields in chosen)
+
+
+def _example(*, images: bool) -> Example:
+    specs = example_specs(images=images)
+    about = (
+        "2,000 cartoon faces"
+        if images
+        else "300 news articles that ship with the app, K = 8, total ε = 2"
+    )
+    return Example(about=about, specs=specs, draw=lambda: factor_results(example_runs(specs)))
+
+
+def examples() -> list[tuple[RunSpec, ...]]:
+    """Return the runs that the page shows as it opens."""
+    return [example_specs(images=True)]

@@ -27,7 +27,7 @@ from pages.parts.server import jobs
 # modules whose ``make_ahead`` computes what most visitors ask for
 _AHEAD = ("pages.parts.budget.controls", "pages.parts.home", "pages.parts.plan.statistic_view")
 # modules whose ``examples`` are runs that worker processes make, the page of most visitors first
-_EXAMPLES = ("pages.parts.completion.panels", "pages.parts.factorization.panels")
+_EXAMPLES = ("pages.parts.completion.compare_view", "pages.parts.factorization.view")
 _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
