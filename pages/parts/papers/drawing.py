@@ -1,18 +1,25 @@
-"""Rows of a table or figure on the paper's own axes, with what is printed beside ours."""
+"""What the papers draw: rows of a table or figure on the paper's own axes, with what is printed
+beside ours, and curves that follow from a formula.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from dpmc_core.experiments.papers.compute import Judged
 from dpmc_core.experiments.papers.entries import Axes
 from dpmc_core.experiments.papers.row import part, phrases, row_names, value_name
+from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import measured, printed_in, three
-from pages.parts.ui.figures import of_values
-from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity
+from pages.parts.mechanisms.charts import sampled, variance_curve
+from pages.parts.ui.densities import densities
+from pages.parts.ui.figures import Drawn, figure, of_values
+from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, name_above
 from pages.parts.ui.series import Line, series_chart
 
 _DASHES = ("dot", "longdash", "dashdot")  # of levels that belong to no line
@@ -151,3 +158,30 @@ def _looks(axes: Axes, numbers: Sequence[_Number]) -> dict[str, Identity]:
         else:
             looks[name] = Identity(name, BASELINE, _DASHES[len(looks) % len(_DASHES)], "circle")
     return looks
+
+
+def _densities_by(parameter: str, mechanisms: Mapping[float, Mechanism]) -> Drawn:
+    """One density for each value of a ``parameter``, over ±5 of the widest standard deviation."""
+    reach = 5 * max(mechanism.std for mechanism in mechanisms.values())
+    x = np.linspace(-reach, reach, 301)
+    fig, numbers = figure("noise x (units of the released number)", "density (1 / unit)"), {"x": x}
+    for look, (value, mechanism) in zip(LINES, mechanisms.items(), strict=False):
+        title = f"{parameter} = {value:g}"
+        numbers[title] = y = np.asarray(mechanism.pdf(x))
+        curve(fig, Identity(title, *look), x, y, marker={"maxdisplayed": 6})
+    name_above(fig)
+    return fig, pd.DataFrame(numbers)
+
+
+_SCALES = (1.0, 2.0, 4.0)
+# by the id of the entry; which scales and α the thesis draws is printed nowhere
+CURVES: dict[str, Callable[[], Drawn]] = {
+    "thesis-figure-2.5": lambda: _densities_by("b", {b: Laplace(scale=b) for b in _SCALES}),
+    "thesis-figure-2.6": lambda: _densities_by("σ", {s: Gaussian(scale=s) for s in _SCALES}),
+    "thesis-figure-4.1": lambda: densities(
+        [FAMILIES[name].with_variance(2.0) for name in ("huber", "laplace", "gaussian")]
+    ),
+    "thesis-figure-4.2": lambda: _densities_by("α", {a: Huber(alpha=a) for a in (0.5, *_SCALES)}),
+    "thesis-figure-4.3": lambda: sampled(Huber(alpha=1.0), 1_000_000, 0)[:2],
+    "thesis-figure-4.4": lambda: variance_curve(Huber(alpha=1.0)),
+}

@@ -43,7 +43,7 @@ from dpmc_core.metrics.intervals import Comparison, t_half_width
 from dpmc_core.wording import printed_in, three
 from pages.parts.frame.page import first_tab_next, observations, tab
 from pages.parts.frame.page import verdict as say_verdict
-from pages.parts.papers.drawing import drawing
+from pages.parts.papers.drawing import CURVES, drawing
 from pages.parts.server import jobs
 from pages.parts.server.progress import span
 from pages.parts.ui import controls, declared, on_screen, run_panel
@@ -190,6 +190,8 @@ def overview() -> None:
         stands = (
             "   ".join(f"{MARKS[kind]} {count}" for kind, count in counts.items() if count)
             if rows_of(entry.source)
+            else "drawn from its formula"
+            if entry.id in CURVES
             else f"live on the {PAGES[entry.page].title} page"
             if entry.page
             else "not possible here"
@@ -247,8 +249,12 @@ def without_rows(entry: Entry) -> None:
     say_verdict(
         f"{entry.place} of this paper, as printed: nothing of it is computed here."
         if values
+        else f"{entry.place}, “{entry.title}”, drawn again from its formula."
+        if entry.id in CURVES
         else f"{entry.place} of this paper, “{entry.title}”, has no numbers to compare."
     )
+    if entry.id in CURVES:
+        show(CURVES[entry.id](), "paper", f"{entry.place}: {entry.title}.")
     about(entry)
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
