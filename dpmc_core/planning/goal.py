@@ -308,7 +308,7 @@ class Search:
         """What an answer from runs leaves out."""
         said = [
             "The answer is for this data, these settings and these seeds; it takes for granted "
-            "that more of it is never worse.",
+            f"that results with more {VARIED[self.plan.vary]} are never worse.",
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
             "data, and no ε of a later run covers that choice.",
         ]

@@ -98,6 +98,26 @@ def test_a_game_presented_shows_its_rounds_on_a_projector(
     context.close()
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768)])
+def test_a_presented_run_is_replayed_above_the_bar(
+    browser: Browser, app_url: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    seen(page, f"{app_url}/completion?run=1&present=true")
+    expect(page.locator(VERDICT)).to_contain_text("After iteration", timeout=90_000)
+    replay, bar, figure = (
+        page.locator(name).first.bounding_box()
+        for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
+    )
+    assert replay is not None
+    assert bar is not None
+    assert figure is not None
+    assert replay["y"] + replay["height"] <= bar["y"] + 2
+    assert figure["height"] >= 0.645 * height  # beside two lines of verdict on a narrow projector
+    context.close()
+
+
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
     ran(page, lambda: page.get_by_text("A baseline beside it").click())

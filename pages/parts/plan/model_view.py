@@ -89,7 +89,13 @@ def figure_of_runs(search: Search) -> Drawn:
     level(fig, plan.target or 0.0, width=2)
     if any(search.ends_known):
         fig.add_vrect(
-            x0=search.low, x1=search.high, fillcolor="#888888", opacity=0.18, line_width=0
+            x0=search.low,
+            x1=search.high,
+            fillcolor="#888888",
+            opacity=0.18,
+            line_width=0,
+            name="the answer lies here",
+            showlegend=True,
         )
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))

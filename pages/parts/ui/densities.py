@@ -68,18 +68,14 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
     fig, alarms = attacker_axes(), np.linspace(0, 1, 201)
     numbers: dict[str, FloatArray] = {"false alarms (%)": 100 * alarms}
     said: list[str] = []
-    for k, ledger in enumerate(ledgers):
+    for ledger in ledgers:
         noise, tradeoff = ledger.releases[0].mechanism, of_ledger(ledger)
         look, found = IDENTITY[noise.name], 100 * tradeoff.found(alarms)
         numbers[f"{look.title}: found at most (%)"] = found
-        curve(fig, look, 100 * alarms, found, mode="lines")
-        at = 24 + 26 * k  # apart along the curves, which lie close together
-        mark = look.mark(size=9)
-        x, y = float(100 * alarms[at]), float(found[at])
-        fig.add_scatter(x=[x], y=[y], mode="markers", marker=mark, hoverinfo="skip")
-        label_end(fig, x, y, look.title, shift=-12)
+        curve(fig, look, 100 * alarms, found, marker=look.mark(maxdisplayed=8))
         mu = f" ({three(tradeoff.mu)}-GDP)" if tradeoff.mu is not None else ""
         said.append(f"{look.title} {three(100 * float(tradeoff.found(0.05)))} %{mu}")
+    name_above(fig)
     sentence = (
         "An attacker who accepts 5 % false alarms finds, of those who are in, at most: "
         f"{', '.join(said)}. Chance finds 5 %."
@@ -90,7 +86,8 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
 def attacker_axes() -> go.Figure:
     """Axes from 0 to 100 %: hits against false alarms, chance, and where 5 % are false."""
     fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
-    curve(fig, replace(BEST, title="chance"), [0, 100], [0, 100], hoverinfo="skip")
+    chance = {"hoverinfo": "skip", "showlegend": False}
+    curve(fig, replace(BEST, title="chance"), [0, 100], [0, 100], **chance)
     fig.add_vline(x=5, line={"color": BASELINE, "width": 1, "dash": "dot"})
     label_end(fig, 5.0, 3.0, "5 % false alarms")
     label_end(fig, 78.0, 78.0, "chance", shift=-12)

@@ -320,7 +320,8 @@ def _show_ended(of: Panel, job: jobs.Job) -> None:
         st.query_params.pop(of.look.flag, None)
         st.info(of.look.changed, icon=":material/update:")
     if standing.state == "done" or not of.in_store:  # else the page says how much of it is kept
-        st.caption(f":material/check: **Your run**{_about(standing)}.")
+        whose = st.container(key="whose-run")
+        whose.caption(f":material/check: **Your run**{_about(standing)}.")
     if standing.specs == of.quick:
         note_quick_look(of.repetitions)
     with st.container(key="results" if same else "results-of-others"):
