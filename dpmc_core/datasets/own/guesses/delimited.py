@@ -57,6 +57,12 @@ class _Form:
     typed: int
 
 
+_ADVICE = (
+    "put quotes around a cell that holds the separator, as a decimal comma may be, and close each, "
+    "or choose another separator."
+)
+
+
 def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     """The table in ``text``, with the ``separator`` and ``header`` given ("": as they seem to be).
 
@@ -93,6 +99,12 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     headed = (header or seems) == "yes"
     if names_of_rows:
         trailing = all(not row[-1] for row in below)
+        row_names = [row[0] for row in below if len(row) == best.across]
+        if header != "no" and not trailing and len({*row_names}) < len(row_names):
+            raise DataError(
+                f"{file}: line {ends[begin + 1]} has {best.across} cells and the heading "
+                f"{len(first)}: name every column, or {_ADVICE}"
+            )
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
     if widest > best.across:
@@ -220,9 +232,7 @@ def _refuse(file: str, text: str, mark: str, quoted: bool, skip: int, across: in
                 if begin < at:
                     lines = f"lines {begin} to {at}, which a quote holds together, have"
                 raise DataError(
-                    f"{file}: {lines} {len(row)} cells where the others have {across}: put quotes "
-                    "around a cell that holds the separator and close each, or choose another "
-                    "separator."
+                    f"{file}: {lines} {len(row)} cells where the others have {across}: {_ADVICE}"
                 )
     except csv.Error:
         raise DataError(
