@@ -179,7 +179,7 @@ def sum_of_columns(group: UnitGroup, kept: Kept) -> FloatArray:
 def _frequencies(group: UnitGroup) -> FloatArray:
     """Σ over documents of 1/√(their words) for each word that they hold (D,)."""
     assert group.samples.counts is not None
-    binary = sparse.csc_array(group.samples.counts)
+    binary = sparse.csc_array(group.samples.counts, copy=True)  # it may be sorted in place
     binary.data = np.ones_like(binary.data)
     return np.asarray(unit_columns(binary).sum(axis=1)).ravel()
 

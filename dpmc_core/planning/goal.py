@@ -278,8 +278,10 @@ class Search:
                 f"{self.plan.goal}: no place that was looked at is decided ({self.spent} runs)."
             )
 
+        kind = "nominal total" if uncovered_by(self.plan.base.data) else "total"
+
         def amount(text: str) -> str:
-            return f"a total ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
+            return f"a {kind} ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
         title = self.plan.base.card.title
         if self.crossing == "above" and self.best is not None:

@@ -340,7 +340,7 @@ def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
     table = app.dataframe[0].value
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
     marked = "5, nominal, by our own proof (5.06 by published results)"
-    assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable"]
+    assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable for teaching"]
     assert len(app.metric) == 3
     before = [m.value for m in app.metric]
     app.number_input(key="rank").set_value(3).run()
@@ -391,7 +391,7 @@ def test_cancelled_while_it_waits_for_a_worker_waits_no_longer() -> None:
 def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home() -> None:
     app = open_page("home")
     app.switch_page("completion.py").run()
-    by_label(app.button, "Compare ALS with IRLS").click().run()
+    by_label(app.button, "Compare ALS with IRLS at equal ε").click().run()
     finish(app)
     job = jobs.current()
     assert job is not None
@@ -403,9 +403,11 @@ def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home()
     assert said.startswith("In one draw at nominal total ε = 5, ALS's error is ")
     assert "% below IRLS's, and" in said
     assert sum(any(map(str.isalnum, word)) for word in said.split()) <= 21
-    assert not any(b.label == "Compare ALS with IRLS" for b in app.button)  # it is what stands
+    assert not any(
+        b.label == "Compare ALS with IRLS at equal ε" for b in app.button
+    )  # it is what stands
     app.selectbox(key="b_noise").set_value("gaussian").run()
-    assert by_label(app.button, "Compare ALS with IRLS")
+    assert by_label(app.button, "Compare ALS with IRLS at equal ε")
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

@@ -156,7 +156,7 @@ def _table(results: list[Named], clip: bool) -> None:
         )
         apart = named.result.against_baseline
         kind = "nominal" if statement.nominal else "guaranteed"
-        kind += "" if statement.nominal or statement.secret else ", repeatable"
+        kind += "" if statement.nominal or statement.secret else ", repeatable for teaching"
         if statement.epsilon_published > 1.005 * statement.epsilon:
             kind += (
                 f", by our own proof ({three(statement.epsilon_published)} by published results)"
@@ -199,7 +199,7 @@ def protection(result: RunResult | RecommendResult) -> None:
     else:
         st.caption(
             f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own "
-            "scale (in the ledger, under Export)."
+            "scale (in the ledger, under *Numbers & code*)."
         )
     st.caption(
         f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "

@@ -137,7 +137,7 @@ def offer_papers_pair(dataset: str) -> None:
 
     if any(st.session_state.get(key) != value for key, value in _PAPERS_PAIR.items()):
         st.button(
-            "Compare ALS with IRLS",
+            "Compare ALS with IRLS at equal ε",
             on_click=ask,
             icon=":material/play_arrow:",
             disabled=not entry(dataset).present(),
@@ -148,7 +148,8 @@ def offer_papers_pair(dataset: str) -> None:
 
 def how_many(question: str) -> int:
     """The number of configurations."""
-    return controls.whole("Configurations", "n", 1, len(STARTING[question]), 3)
+    key = "n" if question == "compare" else "n_like"  # what one limits, the other keeps
+    return controls.whole("Configurations", key, 1, len(STARTING[question]), 3)
 
 
 def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[str, Any]:

@@ -465,7 +465,7 @@ def recommend(built: Built, row: DeltaGenerator) -> None:
 
 def _recommended_example() -> Example:
     people = {**PEOPLE, **LIKING, "item_share": PEOPLE["item_share"], "task": "recommend"}
-    shown = tuple(RunSpec.fitting(people, algorithm=n) for n in ("moments", "dpals"))
+    shown = tuple(RunSpec.fitting(people, algorithm=n) for n in ("moments", "dpals", "popular"))
     return Example(
         about="4,000 synthetic users and 300 items, total ε = 5",
         specs=shown,

@@ -457,7 +457,7 @@ def _found(item: Learned) -> str:
     if share is None:
         return ""
     count = item.result.spec.algorithm.rank
-    return f"{round(share * count)}/{count} parts, "
+    return f"{round(share * count)}/{count} parts at the end, "
 
 
 def _how(item: Learned) -> str:

@@ -172,7 +172,7 @@ def _step(lesson: Lesson, step: int) -> None:
     )
     st.markdown(at.text, help=glossary.listed(glossary.PAGES[at.page].words))
     on_screen.hold_verdict(not _question(lesson, step))
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="lesson-way"):
         if st.button(
             "Finish" if last else "Next",
             icon=":material/flag:" if last else ":material/arrow_forward:",

@@ -290,7 +290,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     lines = judged(rows, result)
     counts = {kind: sum(one.verdict.kind == kind for one in lines) for kind in KINDS}
     summary = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
-    sentences = [*claims(entry.source, result), *_how_far(lines), *beaten(lines)]
+    judgements, rest = claims(entry.source, result), [*_how_far(lines), *beaten(lines)]
     if counts[UNPRINTED] == len(lines):
         say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(lines)} of ours.")
     else:
@@ -312,7 +312,8 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     if entry.missing:
         st.warning(entry.missing, icon=":material/cloud_off:")
     _live(entry)
-    observations([_first_sentence(entry.finding), *sentences] if entry.finding else sentences)
+    first = [_first_sentence(entry.finding)] if entry.finding else []
+    observations([*judgements, *first, *rest])  # what our trials judge, then what is claimed
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     tab("What we found", "about", lambda: _about(entry, result))
     tab("Every row", "rows", lambda: _rows(entry, lines, result))

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import config_of
+from dpmc_core.datasets.data import uncovered_by
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for
@@ -330,7 +331,9 @@ def show_answer(search: Search) -> None:
     epsilon = search.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
     unit = plan.base.card.unit
     whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
-    odds = [] if epsilon is None else [odds_sentence(epsilon, plan.base.noise.delta, whose)]
+    uncovered = ", ".join(uncovered_by(plan.base.data))
+    given = f"If the {uncovered} were public: " * bool(uncovered)
+    odds = [] if epsilon is None else [given + odds_sentence(epsilon, plan.base.noise.delta, whose)]
     sure = "; the interval holds with 95 %" if any(search.ends_known) else ""
     observations([*odds, f"From {_runs_of(search)}{sure}.", *search.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)

@@ -254,13 +254,14 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
         _in_legend(fig, look.title, look.colour, look.marker + "-open")
     for k, algorithm in enumerate(algorithms):
         if len(algorithms) > 1:
-            symbol = "circle" + _INSIDE[k % len(_INSIDE)]
-            _in_legend(fig, titled("algorithm", algorithm), BASELINE, symbol)
+            inside, size = _sign(k)
+            _in_legend(fig, titled("algorithm", algorithm), BASELINE, f"circle{inside}", size)
     # side by side, so that mechanisms do not hide one another
     apart = 0.014 * math.log10(right / least)
     for algorithm, mechanism in dict.fromkeys((r["algorithm"], r["mechanism"]) for r in rows):
         look = look_of(mechanism)
         these = [r for r in rows if (r["algorithm"], r["mechanism"]) == (algorithm, mechanism)]
+        inside, size = _sign(algorithms.index(algorithm))
         shift = 10 ** (apart * (mechanisms.index(mechanism) - (len(mechanisms) - 1) / 2))
         fig.add_scatter(
             x=[shift * row["epsilon"] if row["epsilon"] else right for row in these],
@@ -269,8 +270,8 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             showlegend=False,
             marker={
                 "color": look.colour,
-                "symbol": look.marker + _INSIDE[algorithms.index(algorithm) % len(_INSIDE)],
-                "size": 8,
+                "symbol": look.marker + inside,
+                "size": size,
                 "line": {"width": 1.5, "color": look.colour},
             },
             text=[
@@ -293,8 +294,18 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
     return fig, _numbers(rows)
 
 
-def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str) -> None:
-    marker = {"color": colour, "symbol": symbol, "size": 8, "line": {"width": 1.5, "color": colour}}
+def _sign(place: int) -> tuple[str, int]:
+    """The inside and the size of the markers of the algorithm at a ``place``."""
+    return _INSIDE[place % len(_INSIDE)], 8 + 4 * (place // len(_INSIDE))
+
+
+def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str, size: int = 8) -> None:
+    marker = {
+        "color": colour,
+        "symbol": symbol,
+        "size": size,
+        "line": {"width": 1.5, "color": colour},
+    }
     fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
 
 

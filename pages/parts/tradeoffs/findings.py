@@ -32,6 +32,7 @@ from pages.parts.ui.series import Line, named_lines, reach, series_chart
 
 _SPOKEN_OF = {"n_users": 4000.0, "variance": 2.0}  # the amount nearest to this; else ε = 5
 _NONE = "No run with noise is finished yet."
+_FEW = 5  # repetitions whose intervals are several times those of many
 
 
 def equal_amount(lines: Lines) -> str:
@@ -62,6 +63,14 @@ def verdict(lines: Lines) -> str:
     effect = None
     if quiet is not None and (change := best.minus(quiet, together)).pairs > 1 and quiet.mean:
         effect = NoiseEffect(change, quiet.mean)
+    told = standing.detected and (effect is None or effect.change.detected)
+    if standing.pairs < _FEW and not told:
+        beside = "" if quiet is None else f"{three(quiet.mean)} without noise, "
+        return (
+            f"{where}, {noise} noise gives {title} a mean {best.measure} of {three(best.mean)} "
+            f"({beside}best baseline {three(best.baseline)}); {standing.pairs} repetitions are too "
+            "few to tell more."
+        )
     return f"{where}, {noise_and_baseline(noise, title, effect, standing)}."
 
 
@@ -123,7 +132,6 @@ def chosen_among(lines: Lines) -> str:
 
 
 _BESIDE = 0.22  # how far apart the pairs of one amount stand
-_FEW = 5  # repetitions whose intervals are several times those of many
 
 
 @dataclass(frozen=True)

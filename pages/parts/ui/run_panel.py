@@ -159,7 +159,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
         if about:
             st.caption(about, width="content")
         looked = False
-        if of.quick_left and of.quick and guess > _LONG and not _finished(of):
+        if of.quick and guess > _LONG and not _finished(of):
             looked = st.button(
                 "Quick look",
                 key=f"{look.key}-quick",
