@@ -17,7 +17,7 @@ from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection
 from dpmc_core.experiments.worker.remote import RemoteProcess
 from tests.clusters import WORKER, children, cluster, wait_for_workers
 from tests.experiments.test_cluster_worker import TINY, gone
-from tests.experiments.test_sweep import TOML, made, numbers
+from tests.experiments.test_sweep import TOML, numbers, records_of
 
 
 @pytest.mark.long
@@ -37,11 +37,11 @@ def test_the_same_numbers_and_the_first_runs_in_the_process_of_the_others(
     with cluster(tmp_path, 2) as (address, hands):
         wait_for_workers(address, 2)
         connection = Connection(address)
-        usual = numbers(made(spec, tmp_path / "here", jobs=1))
+        usual = numbers(records_of(spec, tmp_path / "here", jobs=1))
         for jobs in (2, 1):
             started.clear()
             workers = Workers(jobs, connection=connection)
-            found = made(spec, tmp_path / f"cluster-{jobs}", workers=workers)
+            found = records_of(spec, tmp_path / f"cluster-{jobs}", workers=workers)
             assert numbers(found) == usual
             assert workers.note == ""
             gone(hands, 60)
