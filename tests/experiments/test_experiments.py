@@ -32,6 +32,7 @@ def noise_of(spec: RunSpec) -> Mechanism:
     [
         {"rank": 0},
         {"rank": 2.5},
+        {"rank": 300},
         {"rank": "8"},
         {"reg": -1},
         {"iterations": 501},

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,17 +28,14 @@ BASE = dict(  # noqa: C408
 KINDS = STUDIES["completion"]
 
 
-def asked(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
+def requested(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
     return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
-    if kind == "rank":
-        with pytest.raises(ParameterError, match="rank"):
-            RunSpec.of(rank=300)
-    spec = asked(kind, 1)
+    spec = requested(kind, 1)
     result = study(spec)
     assert result.finished
     assert len(result.runs) == result.total == len(cells(spec))
@@ -54,17 +51,16 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
-    spec = asked("projection", 2, seed=7)
+    spec = requested("projection", 2, seed=7)
     store = PassingRuns()
-    partial = list(study_steps(spec, store))
-    assert [len(r.runs) for r in partial] == list(range(1, 2 * len(cells(spec)) + 1))
+    *partial, last = study_steps(spec, store)
+    assert [len(r.runs) for r in (*partial, last)] == list(range(1, 2 * len(cells(spec)) + 1))
     assert not partial[0].finished
     assert len(partial[0].points()) == 1
     (again,) = study_steps(spec, store)  # what is kept is not made again
-    assert again.runs == partial[-1].runs
-    first = cells(spec)[0]
+    assert again.runs == last.runs
+    first, point = cells(spec)[0], last.points()[0]
     errors = [run(first.spec.replace(seed=s)).final.test_rmse_clipped for s in (7, 8)]
-    point = partial[-1].points()[0]
     assert list(point.values.values()) == pytest.approx(errors, rel=1e-12)
     # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
     assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
@@ -77,10 +73,13 @@ def test_a_quick_look_makes_some_of_the_studys_runs() -> None:
             quick = spec.quick
             runs, few = ({key_of(p.spec) for p in some.plan()} for some in (spec, quick))
             assert few < runs, kind
-            whole, short = (defaultdict[str, set[float]](set) for _ in range(2))
-            for one, places in ((spec, whole), (quick, short)):
-                for cell in cells(one):
-                    places[cell.series].add(cell.x)
+            whole, short = (
+                {
+                    line: {cell.x for cell in cells(some) if cell.series == line}
+                    for line in {cell.series for cell in cells(quick)}
+                }
+                for some in (spec, quick)
+            )
             for line, places in short.items():
                 assert {min(whole[line]), max(whole[line])} <= places, line
                 assert len(places) <= 3
@@ -91,13 +90,15 @@ def test_some_users_stay_with_all_their_ratings() -> None:
     split = random_split(skewed(200, 50, 3_000, seed=1), 0.2, 0)
     part = some_users(split, 0.25, 3)
     assert part.train.n_users == part.test.n_users == 50
-    assert part.train.truth is not None
-    whole = {tuple(sorted(split.train.items[split.train.users == u])) for u in range(200)}
-    assert all(tuple(sorted(part.train.items[part.train.users == u])) in whole for u in range(50))
-    cells_ = np.einsum(
-        "kr,kr->k", part.train.truth.left[part.test.users], part.train.truth.right[part.test.items]
+    whole, some = (
+        [tuple(sorted(t.items[t.users == u])) for u in range(t.n_users)]
+        for t in (split.train, part.train)
     )
-    assert abs(np.std(part.test.values - cells_) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(part.test))
+    assert set(some) <= set(whole)
+    truth, test = part.train.truth, part.test
+    assert truth is not None
+    exact = np.einsum("kr,kr->k", truth.left[test.users], truth.right[test.items])
+    assert abs(np.std(test.values - exact) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(test))
     assert some_users(split, 1.0, 0) is split
     with pytest.raises(DataError, match="leaves no held-out rating"):
         some_users(random_split(skewed(200, 50, 300, seed=1), 0.01, 0), 0.01, 1)
@@ -107,11 +108,8 @@ def test_who_is_there_does_not_move_the_others_in_or_out() -> None:
     ratings = skewed(200, 50, 3_000, seed=1)
     gone = int(ratings.users[0])
     split = random_split(ratings, 0.2, 0, each_alone=True)
-    fewer = replace(
-        split,
-        train=split.train.take(split.train.users != gone),
-        test=split.test.take(split.test.users != gone),
-    )
+    train, test = (part.take(part.users != gone) for part in (split.train, split.test))
+    fewer = replace(split, train=train, test=test)
     for seed in range(4):
         both = some_users(split, 0.5, seed), some_users(fewer, 0.5, seed)
         assert both[0].train.n_users == both[1].train.n_users == 100
@@ -122,11 +120,11 @@ def test_who_is_there_does_not_move_the_others_in_or_out() -> None:
 
 def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of two sets with the same noise on them would give the difference away."""
-    drawn = []
+    draws = []
 
     def recorded(release: Release, rng: np.random.Generator) -> np.ndarray:
         noise = sample(release, rng)
-        drawn.append(float(np.ravel(noise)[0] / release.mechanism.std))
+        draws.append(float(np.ravel(noise)[0] / release.mechanism.std))
         return noise
 
     sample = budget.sample
@@ -134,38 +132,42 @@ def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.Mon
     spec = RunSpec.of(dataset="skewed", algorithm="private-means", mechanism="gaussian", epsilon=1)
     for share in (0.25, 0.5, 1.0):
         run(spec.replace(user_share=share))
-    assert len(drawn) == len(set(drawn)) > 3
+    assert len(draws) == len(set(draws)) > 3
 
 
-def test_bad_studies_are_refused_before_the_first_run() -> None:
-    with pytest.raises(ParameterError, match="study = 'nothing'"):
-        asked("nothing")
-    with pytest.raises(ParameterError, match="seeds = 0"):
-        asked("rank", 0)
-    with pytest.raises(ParameterError, match="task = 'recommend'"):
-        asked("rank", task="recommend")
-    with pytest.raises(ParameterError, match="seed = 4294967296"):
-        asked("rank", 2, seed=2**32 - 1)
-    with pytest.raises(ParameterError, match="every seed of a study has a split of its own"):
-        asked("rank", dataset="ml-100k", split="u1")
-    with pytest.raises(ParameterError, match=r"rank = 61.*at most 60 here, for any point of the"):
-        asked("items", rank=61)
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("nothing", {}, "study = 'nothing'"),
+        ("rank", {"seeds": 0}, "seeds = 0"),
+        ("rank", {"task": "recommend"}, "task = 'recommend'"),
+        ("rank", {"seeds": 2, "seed": 2**32 - 1}, "seed = 4294967296"),
+        (
+            "rank",
+            {"dataset": "ml-100k", "split": "u1"},
+            "every seed of a study has a split of its own",
+        ),
+        ("items", {"rank": 61}, r"rank = 61.*at most 60 here, for any point of the"),
+    ],
+)
+def test_bad_studies_are_refused_before_the_first_run(
+    kind: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        requested(kind, **changes)
 
 
 def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
     """SweetRS has 77 items: β = 0.05 keeps four of them, fewer than rank 12."""
     base = {"dataset": "sweetrs", "rank": 12}
-    shares = {cell.x for cell in cells(asked("items", **base))}
-    assert shares == {0.2, 0.4, 0.7, 1.0}
-    assert {cell.x for cell in cells(asked("rank", **base, item_share=0.15))} == {2, 4, 8, 16, 32}
-    ranks = {
-        c.x for c in cells(asked("rank", **base, item_share=0.15)) if c.series.startswith("DPALS")
-    }
-    assert ranks == {2, 4, 8}
+    assert {cell.x for cell in cells(requested("items", **base))} == {0.2, 0.4, 0.7, 1.0}
+    ranks = cells(requested("rank", **base, item_share=0.15))
+    assert {cell.x for cell in ranks} == {2, 4, 8, 16, 32}
+    assert {cell.x for cell in ranks if cell.series.startswith("DPALS")} == {2, 4, 8}
 
 
 def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
-    result = study(asked("people", 1, n_users=800, n_ratings=10_000))
+    result = study(requested("people", 1, n_users=800, n_ratings=10_000))
     first, last = result.points()[0], result.points()[4]
     assert (first.x, last.x) == (50, 800)
     for point, (planned, _) in zip((first, last), (result.runs[0], result.runs[4]), strict=True):
@@ -192,18 +194,19 @@ def test_spreads_against_a_plain_count() -> None:
     ratings = skewed(400, 120, 9_000, seed=2)
     everything, uniform, adaptive, weights = spreads(ratings, 8, 4)
     counts = np.bincount(ratings.items, minlength=120)
-    assert np.allclose(everything.shares, np.r_[0, np.cumsum(np.sort(counts)[::-1])] / 9_000)
     rarest, drawn = np.zeros(120), lottery(ratings, 4)
     for user in range(400):
-        mine = np.flatnonzero(ratings.users == user)
-        for k in sorted(mine, key=lambda k: (counts[ratings.items[k]], drawn[k]))[:8]:
+        own = np.flatnonzero(ratings.users == user)
+        for k in sorted(own, key=lambda k: (counts[ratings.items[k]], drawn[k]))[:8]:
             rarest[ratings.items[k]] += 1
-    assert np.allclose(adaptive.shares, np.r_[0, np.cumsum(np.sort(rarest)[::-1])] / rarest.sum())
+    for spread, by_hand in ((everything, counts), (adaptive, rarest)):
+        shares = np.cumsum(np.sort(by_hand)[::-1]) / by_hand.sum()
+        assert np.allclose(spread.shares, [0, *shares])
     assert adaptive.top < uniform.top < everything.top + 0.05
     assert weights.top < everything.top
-    for one in (everything, uniform, adaptive, weights):
-        assert one.cells.sum() == pytest.approx(1.0)
-        assert one.shares[0] == 0
-        assert one.shares[-1] == pytest.approx(1.0)
+    for spread in (everything, uniform, adaptive, weights):
+        assert spread.cells.sum() == pytest.approx(1.0)
+        assert spread.shares[0] == 0
+        assert spread.shares[-1] == pytest.approx(1.0)
     with pytest.raises(ParameterError, match="items_per_user"):
         spreads(ratings, 0)
