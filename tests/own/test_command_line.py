@@ -1,10 +1,8 @@
 """Your own file on the command line: the same as on the page."""
 
-import json
-import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,241 +10,184 @@ import pytest
 from dpmc_core.cli.common.main import main
 from dpmc_core.cli.common.user_data import kinds_for
 from dpmc_core.datasets import own, user_datasets
+from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.experiments.tasks.solve import noise_source
-from tests.own.files import long_csv, picture, pictures_zip, zipped
+from tests.own.files import long_csv, picture, pictures_zip, read_table, zipped
+from tests.terminal import Terminal
+
+NAME = "own-ratings-0123456789abcdef"  # as a page's visit names a set
 
 
-def test_the_command_line_takes_the_same_files(
-    tmp_path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table, faces = tmp_path / "my ratings.csv", tmp_path / "faces.zip"
-    table.write_bytes(long_csv(30, 12))
-    faces.write_bytes(pictures_zip(12))
-    assert (
-        main(
-            [
-                "complete",
-                "--data",
-                str(table),
-                "--read",
-                "twice=mean",
-                "--rank",
-                "2",
-                "--iterations",
-                "2",
-                "--json",
-            ]
-        )
-        == 0
-    )
-    printed = capsys.readouterr()
-    summary = json.loads(printed.out.splitlines()[-1])
-    mine = own.read("ratings", table.name, table.read_bytes(), twice="mean")
-    with user_datasets.using(mine):
-        spec = RunSpec.of(dataset=mine.name, rank=2, iterations=2)
-        assert summary["rmse"] == run(spec).final.test_rmse
-        assert (
-            spec.command()
-            == "python -m dpmc_core complete als --data 'my ratings.csv' --read twice=mean "
-            "--rank 2 --iterations 2"
-        )
-        lines = spec.python()
-    assert main(["factorize", "--data", str(faces), "--rank", "3", "--rounds", "2"]) == 0
-    assert "12 images" in capsys.readouterr().out
-    for words, said in (
-        (["--data", str(tmp_path / "none.csv")], "cannot be read (No such file"),
-        (["--data", str(table), "--dataset", "ml-1m"], "left out with --data"),
-        (["--data", str(table), "--read", "user"], "NAME=VALUE"),
-        (["--read", "user=x"], "left out without --data"),
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+    yield
+    user_datasets.put({})
+
+
+def executed(python: str, terminal: Terminal) -> list[str]:
+    """The lines that lines of Python print."""
+    exec(python, {})
+    return terminal.capsys.readouterr().out.splitlines()
+
+
+def test_the_command_line_takes_the_same_files(terminal: Terminal) -> None:
+    Path("my ratings.csv").write_bytes(long_csv(30, 12))
+    Path("faces.zip").write_bytes(pictures_zip(12))
+    table = "--data 'my ratings.csv'"
+    line = f"complete als {table} --read twice=mean --rank 2 --iterations 2"
+    rmse = terminal.json(line)["rmse"]
+    own_set = read_table(long_csv(30, 12), "my ratings.csv", twice="mean")
+    with user_datasets.using(own_set):
+        spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=2)
+        assert run(spec).final.test_rmse == rmse
+        assert spec.command() == f"python -m dpmc_core {line}"
+        python = spec.python()
+    assert executed(python, terminal)[-1].startswith(f"{rmse} ")
+    factorize = "factorize --data faces.zip --rank 3 --rounds 2"
+    assert "12 images" in terminal.output(factorize)
+    for options, message in (
+        ("--data none.csv", "cannot be read (No such file"),
+        (f"{table} --dataset ml-1m", "left out with --data"),
+        (f"{table} --read user", "NAME=VALUE"),
+        ("--read user=x", "left out without --data"),
         (
-            ["--data", str(table), "--read", "kind=pickles"],
+            f"{table} --read kind=pickles",
             "kind = 'pickles' is not allowed: it must be one of ratings",
         ),
         *(
             (
-                ["--data", str(table), "--read", f"{name}=x"],
+                f"{table} --read {name}=x",
                 f"read = '{name}' is not allowed: it must be one of kind, visit, layout",
             )
             for name in ("data", "file", "name", "title", "colour")
         ),
     ):
-        assert main(["complete", *words]) == 2
-        assert said in capsys.readouterr().err
-    before = os.getcwd()
-    try:
-        os.chdir(tmp_path)
-        room: dict[str, object] = {}
-        exec(lines, room)
-        assert room["result"].final.test_rmse == summary["rmse"]  # type: ignore[attr-defined]
-    finally:
-        os.chdir(before)
-        user_datasets.put({})
+        assert message in terminal.refusal(f"complete {options}")
 
 
-def test_an_archive_with_both_is_what_it_is_said_to_be(
-    tmp_path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = tmp_path / "faces.zip"
-    both.write_bytes(
-        zipped({"README.txt": b"twelve faces", **{f"{k}.png": picture(seed=k) for k in range(12)}})
-    )
-    words = ["factorize", "--data", str(both), "--rank", "3", "--rounds", "2"]
-    assert main(words) == 2
-    assert "documents" in capsys.readouterr().err
-    assert main([*words, "--read", "kind=images"]) == 0
-    assert "12 images" in capsys.readouterr().out
-    mine = own.read("images", "faces.zip", both.read_bytes())
-    assert mine.words() == "--data faces.zip --read kind=images"
+def test_an_archive_with_both_is_what_it_is_said_to_be(terminal: Terminal) -> None:
+    faces = {f"{k}.png": picture(seed=k) for k in range(12)}
+    both = zipped({"README.txt": b"twelve faces", **faces})
+    Path("faces.zip").write_bytes(both)
+    line = "factorize --data faces.zip --rank 3 --rounds 2"
+    assert "documents" in terminal.refusal(line)
+    assert "12 images" in terminal.output(f"{line} --read kind=images")
+    images = own.read("images", "faces.zip", both)
+    assert images.words() == "--data faces.zip --read kind=images"
 
 
 @pytest.mark.long
-def test_a_sweep_of_a_page_is_repeated_by_the_lines_that_it_shows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+def test_a_sweep_of_a_page_is_repeated_by_the_lines_that_it_shows(terminal: Terminal) -> None:
     Path("-my table.csv").write_bytes(long_csv(40, 12))
-    name = "own-ratings-0123456789abcdef"
-    mine = own.read("ratings", "-my table.csv", long_csv(40, 12), name=name, low="0")
-    with user_datasets.using(mine):
-        spec = SweepSpec.from_dict(
-            {
-                "seeds": 2,
-                "base": {"dataset": name, "algorithm": "moments", "rank": 2, "secret": False},
-                "grid": {"mechanism": ["gaussian"], "total_epsilon": [1.0, 5.0]},
-            }
+    own_set = read_table(long_csv(40, 12), "-my table.csv", name=NAME, low="0")
+    with user_datasets.using(own_set):
+        spec = SweepSpec.from_toml(
+            f'seeds = 2\n[base]\ndataset = "{NAME}"\nalgorithm = "moments"\nrank = 2\n'
+            'secret = false\n[grid]\nmechanism = ["gaussian"]\ntotal_epsilon = [1.0, 5.0]\n'
         )
         runs = PassingRuns()
-        *_, last = sweep(spec, runs, jobs=1, sets=[mine])
+        *_, last = sweep(spec, runs, jobs=1, sets=[own_set])
         assert last.failures == 0
-        shown = [point.mean for point in points_of(finished(spec, runs))]
+        means = [point.mean for point in points_of(finished(spec, runs))]
         Path("a sweep.toml").write_text(spec.to_toml())
         command, python = spec.command("'a sweep.toml'"), spec.python()
-    words = shlex.split(command)[3:]
-    assert main([*words, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [point["mean"] for point in said["points"]] == shown
-    room: dict[str, object] = {}
-    try:
-        exec(python, room)
-    finally:
-        user_datasets.put({})
-    printed = [line.split()[-2] for line in capsys.readouterr().out.splitlines()]
-    assert printed == [str(mean) for mean in shown]
-    assert not (tmp_path / "runs.sqlite").exists()  # nothing of it is kept
+    assert [point["mean"] for point in terminal.json(command)["points"]] == means
+    printed = [line.split()[-2] for line in executed(python, terminal)]
+    assert printed == [str(mean) for mean in means]
+    assert not Path("runs.sqlite").exists()  # nothing of it is kept
     for option in ("--scheduler=tcp://127.0.0.1:1", "--store=x.sqlite"):
-        assert main([*words, option]) == 2
-        assert "is not allowed: it must be left out with --data" in capsys.readouterr().err
+        assert main(shlex.split(f"{command} {option}")[3:]) == 2
+        message = "is not allowed: it must be left out with --data"
+        assert message in terminal.capsys.readouterr().err
 
 
-def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(terminal: Terminal) -> None:
     """To the last digit: a page's set has a name that only its visit has, and noise hangs on it."""
-    monkeypatch.chdir(tmp_path)
-    Path("my table.csv").write_bytes(long_csv(40, 12))
-    table = "\n".join(["book", *(f"book {k}" for k in range(14))]).encode()
-    Path("-my books.csv").write_bytes(table)
-    chosen = {"name": "own-ratings-0123456789abcdef", "low": "0", "high": "5", "users": "50"}
-    mine = own.read("ratings", "my table.csv", long_csv(40, 12), **chosen)
-    mine = own.with_items(mine, own.read_item_table("-my books.csv", table))
-    amount = {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 1.0, "rank": 2}
-    with user_datasets.using(mine):
-        spec = RunSpec.of(dataset=mine.name, seed=0, **amount)
+
+    def brought(data: bytes, **choices: str) -> OwnSet:
+        return read_table(data, "my table.csv", name=NAME, **choices)
+
+    data = long_csv(40, 12)
+    Path("my table.csv").write_bytes(data)
+    listed = "\n".join(["book", *(f"book {k}" for k in range(14))]).encode()
+    Path("-my books.csv").write_bytes(listed)
+    items = own.read_item_table("-my books.csv", listed)
+    own_set = own.with_items(brought(data, low="0", high="5", users="50"), items)
+    noise = {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 1.0, "rank": 2}
+    with user_datasets.using(own_set):
+        spec = RunSpec.of(dataset=NAME, seed=0, **noise)
         result = run(spec)
-        shown = result.final.test_rmse
         assert not result.statement.nominal
         command, python = spec.command(), spec.python()
-    assert main([*shlex.split(command)[3:], "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] == shown
-    room: dict[str, object] = {}
-    try:
-        exec(python, room)
-    finally:
-        user_datasets.put({})
-    assert room["result"].final.test_rmse == shown  # type: ignore[attr-defined]
+        draws = noise_source(spec).standard_normal(1000)
+    rmse = result.final.test_rmse
+    assert terminal.json(command)["rmse"] == rmse
+    assert executed(python, terminal)[-1].startswith(f"{rmse} ")
     # and another visit draws other noise
-    other = command.replace("0123456789abcdef", "0123456789abcde0")
-    assert main([*shlex.split(other)[3:], "--json"]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rmse"] != shown
-    # and so does another version of the file, whatever it is called
-    Path("my table.csv").write_bytes(long_csv(40, 12) + b"\n1,r99,book 1,3")
-    with user_datasets.using(mine):
-        before = noise_source(spec).standard_normal(1000)
-    for choices in ({"low": "0"}, {}):
-        read = Path("my table.csv").read_bytes() if choices else long_csv(40, 12)
-        changed = own.read("ratings", "my table.csv", read, name=mine.name, **choices)
+    assert terminal.json(command.replace("0123456789abcdef", "0123456789abcde0"))["rmse"] != rmse
+    # and so does another version of the file, whatever it is called, or another scale
+    for changed in (brought(data + b"\n1,r99,book 1,3", low="0"), brought(data)):
         with user_datasets.using(changed):
-            assert abs(np.corrcoef(before, noise_source(spec).standard_normal(1000))[0, 1]) < 0.16
-    assert main([*shlex.split(command.replace("0123456789abcdef", "../x"))[3:]]) == 2
-    assert "visit = '../x' is not allowed" in capsys.readouterr().err
+            others = noise_source(spec).standard_normal(1000)
+        assert abs(np.corrcoef(draws, others)[0, 1]) < 0.16
+    odd = command.removeprefix("python -m dpmc_core ").replace("0123456789abcdef", "../x")
+    assert "visit = '../x' is not allowed" in terminal.refusal(odd)
 
 
-def test_the_command_says_how_a_file_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_how_a_file_is_read(terminal: Terminal) -> None:
     rows = [f"{k % 12},{k % 8},g{k % 8},{1 + k % 5}" for k in range(96)]
-    table = tmp_path / "games.csv"
+    table, line = Path("games.csv"), "datasets read games.csv"
     table.write_text("\n".join(["user,ID,name,rating", *rows]))
-
-    def said(*options: str) -> dict[str, Any]:
-        assert main(["datasets", "read", str(table), *options, "--json"]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
-        return found
-
-    found = said()
-    assert (found["users"], found["items"], found["ratings"]) == (12, 8, 24)
-    assert (found["low"], found["high"], found["layout"]) == (1.0, 5.0, "long")
-    assert found["columns"] == {"user": "user", "item": "name", "rating": "rating"}
-    (question,) = found["asked"]
+    reading = terminal.json(line)
+    question, *others = reading.pop("asked")
+    expected = {"users": 12, "items": 8, "ratings": 24, "low": 1.0, "high": 5.0, "layout": "long"}
+    columns = {"user": "user", "item": "name", "rating": "rating"}
+    assert reading == {**reading, **expected, "columns": columns}
+    assert others == []
     assert (question["field"], question["choices"]) == ("item", ["name", "ID"])
     assert "'name' is taken for items" in question["text"]
     for choice in question["choices"]:
-        answered = said("--read", f"item={choice}")
+        answered = terminal.json(f"{line} --read item={choice}")
         assert answered["asked"] == []
         assert answered["columns"]["item"] == choice
-    assert main(["datasets", "read", str(table)]) == 0
-    assert "user: user; item: name; rating: rating" in capsys.readouterr().out
+    assert "user: user; item: name; rating: rating" in terminal.output(line)
     table.write_text("\n".join(["user,item,rating", *(f"u{k % 9},i{k},{k}e300" for k in range(9))]))
-    for words, error in (
-        ((str(table),), "a rating is 1e+300; ratings must be numbers from -1e+12 to 1e+12"),
-        ((str(table), "--read", "separator=dash"), "separator = 'dash' is not allowed: it must be"),
-        ((str(table), "--read", "header=perhaps"), "header = 'perhaps' is not allowed"),
-        ((), "file is missing"),
+    for words, message in (
+        (line, "a rating is 1e+300; ratings must be numbers from -1e+12 to 1e+12"),
+        (f"{line} --read separator=dash", "separator = 'dash' is not allowed: it must be"),
+        (f"{line} --read header=perhaps", "header = 'perhaps' is not allowed"),
+        ("datasets read", "file is missing"),
     ):
-        assert main(["datasets", "read", *words]) == 2
-        printed = capsys.readouterr().err
-        assert error in printed
-        assert printed.count("\n") == 1
+        assert message in terminal.refusal(words)
 
 
 def test_a_table_and_an_archive_are_what_the_algorithm_takes() -> None:
     texts = ("class,body\n" + "c,some common words of text\n" * 9).encode()
-    for algorithm, file, data, kind in (
-        ("moments", "a.csv", long_csv(), "ratings"),
-        (None, "a.txt", long_csv(), "ratings"),
-        ("moment-nmf", "a.csv", texts, "documents"),
-        ("moment-nmf", "a.zip", pictures_zip(), "images"),
-        ("moment-nmf", "a.zip", zipped({"a.txt": b"words"}), "documents"),
+    for kinds, file, data, kind in (
+        (kinds_for(["moments"]), "a.csv", long_csv(), "ratings"),
+        (kinds_for([None]), "a.txt", long_csv(), "ratings"),
+        (kinds_for(["moment-nmf"]), "a.csv", texts, "documents"),
+        (kinds_for(["moment-nmf"]), "a.zip", pictures_zip(), "images"),
+        (kinds_for(["moment-nmf"]), "a.zip", zipped({"a.txt": b"words"}), "documents"),
+        (None, "a.csv", texts, "documents"),
+        (None, "a.csv", long_csv(), "ratings"),
     ):
-        assert own.kind_of(file, data, kinds_for([algorithm])) == kind
-    assert own.kind_of("a.csv", texts) == "documents"
-    assert own.kind_of("a.csv", long_csv()) == "ratings"
+        assert own.kind_of(file, data, *([kinds] if kinds else [])) == kind
 
 
 @pytest.mark.long
-def test_a_sweep_and_a_plan_take_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table, file = tmp_path / "a.csv", tmp_path / "sweep.toml"
-    table.write_bytes(long_csv(40, 12))
-    file.write_text('name = "t"\nseeds = 1\n[base]\nalgorithm = "als"\nrank = 2\niterations = 2\n')
-    assert main(["sweep", str(file), "--data", str(table)]) == 0
-    words = ["plan", "model", "moments", "--data", str(table), "--rank", "2", "--target", "1e-9"]
-    assert main([*words, "--mechanism", "gaussian"]) == 0
-    assert "does not reach held-out RMSE at most 1e-09" in capsys.readouterr().out
+def test_a_sweep_and_a_plan_take_a_table(terminal: Terminal) -> None:
+    Path("a.csv").write_bytes(long_csv(40, 12))
+    base = 'algorithm = "als"\nrank = 2\niterations = 2\n'
+    Path("sweep.toml").write_text(f'name = "t"\nseeds = 1\n[base]\n{base}')
+    terminal.output("sweep sweep.toml --data a.csv")
+    target = "--rank 2 --target 1e-9 --mechanism gaussian"
+    shown = terminal.output(f"plan model moments --data a.csv {target}")
+    assert "does not reach held-out RMSE at most 1e-09" in shown
