@@ -135,18 +135,30 @@ def rated(users: int, items: int, seed: int) -> list[tuple[int, int, int]]:
     return [(u, i, int(rng.integers(1, 6))) for u, i in rng.permutation(rows).tolist()]
 
 
+def known_of(rows: list[list[str]]) -> Known:
+    """What rows of a user, an item and a rating say, whatever else is in them."""
+    return {(user, item): float(value) for user, item, value, *_ in rows}
+
+
 def long_table(kind: str, seed: int) -> tuple[list[str], list[list[str]], Known]:
     columns = [word.rpartition("=")[::2] for word in LONG[kind].split()]
     letters = [letter for _, letter in columns]
     rows = rated(USERS, ITEMS, seed)
     table = [[cell(letter, k, *row) for letter in letters] for k, row in enumerate(rows)]
-    who = next(k for k, letter in enumerate(letters) if letter in "uny0o")
-    what = next(k for k, letter in enumerate(letters) if letter in "imb")
-    much = next((k for k, letter in enumerate(letters) if letter in "vhfj"), None)
-    if much is not None and letters[much] == "w":
-        much = None
-    known = {(r[who], r[what]): 1.0 if much is None else float(r[much]) for r in table}
+    who, what, much = (
+        next((k for k, letter in enumerate(letters) if letter in some), None)
+        for some in ("uny0o", "imb", "vhfj")
+    )
+    known = known_of([[r[who], r[what], "1" if much is None else r[much]] for r in table])
     return [name.replace("_", " ") if ":" in name else name for name, _ in columns], table, known
+
+
+def wide_known(items: list[str], rows: list[list[str]]) -> Known:
+    """What rows of a user and the ratings of all items say; an empty cell says nothing."""
+    return {
+        (user, item): float(value)
+        for user, *cells in rows for item, value in zip(items, cells, strict=True) if value
+    }  # fmt: skip
 
 
 def wide_table(
@@ -159,18 +171,21 @@ def wide_table(
     called = [ITEM_NAMES[names](k) for k in range(items)]
     header: list[str] = []
     table: list[list[str]] = [[] for _ in range(users)]
-    who = [str(k + 1) for k in range(users)]
+    numbered = "=R *" in WIDE[kind] and "user" not in WIDE[kind]
+    who = [str(k + (not numbered)) for k in range(users)]
+    cells = [
+        ["" if gap else str(v) for gap, v in zip(*row, strict=True)]
+        for row in zip(gaps, values, strict=True)
+    ]
     for word in WIDE[kind].split():
         name, _, letter = word.rpartition("=")
-        if letter == "*":
-            header += called
-            for k, row in enumerate(table):
-                row += ["" if gaps[k, i] else str(values[k, i]) for i in range(items)]
-            continue
-        header.append(name)
+        header += called if letter == "*" else [name]
         for k, row in enumerate(table):
+            if letter == "*":
+                row += cells[k]
+                continue
             kept = values[k][~gaps[k]]
-            made = {
+            row.append({
                 "U": f"p{k}", "Y": f"{12345678901234567 + k}",
                 "0": ("007", "07", "7", "0012", "12")[k % 5], "R": str(k), "K": str(k + k // 4),
                 "O": WORDS[k] if k < len(WORDS) else f"u{k}", "T": str(1_700_000_000 + 13 * k),
@@ -178,17 +193,11 @@ def wide_table(
                 "S": str(1 + k % 2), "Z": "0", "H": "100", "W": str(60 + 37 * k % 400), "F": "True",
                 "Q": f"R_{k * 7919 % 9973:04x}", "+": str(kept.sum()), "B": str(1950 + k % 40),
                 "~": f"{kept.mean():.3f}",
-            }[letter]  # fmt: skip
-            row.append(made)
+            }[letter])  # fmt: skip
             if letter in "UY0OQ":
-                who[k] = made
-    if "=R *" in WIDE[kind] and "user" not in WIDE[kind]:
-        who = [str(k) for k in range(users)]
-    known = {
-        (who[k], called[i]): float(values[k, i])
-        for k in range(users) for i in range(items) if not gaps[k, i]
-    }  # fmt: skip
-    return header, table, known
+                who[k] = row[-1]
+    rows = [[user, *row] for user, row in zip(who, cells, strict=True)]
+    return header, table, wide_known(called, rows)
 
 
 def quoted(word: str, separator: str) -> str:
@@ -202,8 +211,10 @@ def text(header: list[str], rows: list[list[str]], separator: str = ",", end: st
     return end.join(separator.join(quoted(c, separator) for c in line) for line in lines) + end
 
 
-def swapped(known: Known, users: dict[str, str], items: dict[str, str]) -> Known:
-    return {(users.get(u, u), items.get(i, i)): v for (u, i), v in known.items()}
+def case(
+    name: str, content: str, right: Known, file: str = "a.csv", encoding: str = "utf-8"
+) -> Case:
+    return Case(name, file, content.encode(encoding), right)
 
 
 def corpus() -> Iterator[Case]:
@@ -219,208 +230,174 @@ def _long_files() -> Iterator[Case]:
     for k, kind in enumerate(LONG):
         header, rows, known = long_table(kind, k)
         separator, encoding = separators[k % 4], encodings[k // 4 % 5]
-        yield Case(f"{kind}, commas", "a.csv", text(header, rows).encode(), known)
-        made = text(header, rows, separator, ("\n", "\r\n", "\r")[k % 3])
-        yield Case(f"{kind}, {separator!r} {encoding}", "a.csv", made.encode(encoding), known)
+        yield case(f"{kind}, commas", text(header, rows), known)
+        other = text(header, rows, separator, ("\n", "\r\n", "\r")[k % 3])
+        yield case(f"{kind}, {separator!r} {encoding}", other, known, encoding=encoding)
     for kind in ("plain", "MovieLens", "Goodreads", "German", "decimal ratings", "tags"):
         header, rows, known = long_table(kind, 5)
         for separator in separators:
             name = f"{kind} without header, {separator!r}"
-            yield Case(name, "a.dat", text([], rows, separator).encode(), known)
+            yield case(name, text([], rows, separator), known, "a.dat")
     for kind in ("MovieLens", "Goodreads", "capitals"):
         header, rows, known = long_table(kind, 6)
         for head in (header, []):
             lines = text(head, rows, " ").splitlines()
             wider = "\n".join(f" {line.replace(' ', '   ')} " for line in lines)
-            yield Case(f"{kind}, blanks, {bool(head)}", "a.txt", "\n".join(lines).encode(), known)
-            yield Case(f"{kind}, many blanks, {bool(head)}", "a.txt", wider.encode(), known)
+            yield case(f"{kind}, blanks, {bool(head)}", "\n".join(lines), known, "a.txt")
+            yield case(f"{kind}, many blanks, {bool(head)}", wider, known, "a.txt")
 
 
 def _wide_files() -> Iterator[Case]:
     for k, kind in enumerate(WIDE):
         for items in (12, 60):
-            names = "letters"
-            header, rows, known = wide_table(kind, items, names, k)
-            separator = ",;\t|"[(k + items) % 4]
-            made = text(header, rows, separator).encode(("utf-8", "utf-16")[items == 60])
-            yield Case(f"wide {kind}, {items} items", "w.csv", made, known)
+            header, rows, known = wide_table(kind, items, "letters", k)
+            content = text(header, rows, ",;\t|"[(k + items) % 4])
+            encoding = "utf-16" if items == 60 else "utf-8"
+            yield case(f"wide {kind}, {items} items", content, known, "w.csv", encoding)
     for kind in ("ids", "participants", "index of pandas", "plain", "rows alone"):
         for names in ITEM_NAMES:
             for items in (8, 60):
                 header, rows, known = wide_table(kind, items, names, 3)
-                made = text(header, rows).encode()
-                yield Case(f"wide {kind} of {names}, {items} items", "w.csv", made, known)
+                name = f"wide {kind} of {names}, {items} items"
+                yield case(name, text(header, rows), known, "w.csv")
 
 
 def _odd_files() -> Iterator[Case]:
     header, rows, known = long_table("plain", 1)
-    titles = {f"Film {k}": title for k, title in enumerate(
-        ('"Crocodile" Dundee', '"Great, the', "Good, Bad; Ugly", "a  b", "7", "é", "A\u2028B",
-         "zero\u200bwidth", "x" * 114)
-    )}  # fmt: skip
-    renamed = swapped(known, {}, titles)
-    titled = [[u, titles[i], v] for u, i, v in rows]
-    plain = "\n".join("\t".join(row) for row in [header, *titled])
-    yield Case("letters that are quotes", "a.tsv", plain.encode(), renamed)
-    words = swapped(known, {}, {"Film 3": '"Great" Escape'})
+    titles = (
+        *('"Crocodile" Dundee', '"Great, the', "Good, Bad; Ugly", "a  b", "7", "é", "A\u2028B"),
+        *("zero\u200bwidth", "x" * 114),
+    )
+    titled = [[u, titles[int(i[-1])], v] for u, i, v in rows]
     spoken = [[u, '"Great" Escape' if i == "Film 3" else i, v] for u, i, v in rows]
-    plain = "\n".join("\t".join(row) for row in [header, *spoken])
-    yield Case("words in quotes before others", "a.tsv", plain.encode(), words)
+    for name, table in (
+        ("letters that are quotes", titled), ("words in quotes before others", spoken)
+    ):  # fmt: skip
+        plain = "\n".join("\t".join(row) for row in [header, *table])
+        yield case(name, plain, known_of(table), "a.tsv")
+    yield case("quotes within quotes", text(header, titled), known_of(titled))
     plays = "\n".join(f"{u}\tmb {i}\tartist {i}\t{v}" for u, i, v in rows)
-    artists = swapped(known, {}, {f"Film {k}": f"artist Film {k}" for k in range(ITEMS)})
-    yield Case("blanks between tabs", "a.tsv", plays.encode(), artists)
-    aligned = "\n".join(f"{u:>8}{i.replace(' ', '_'):>12}{v:>8}" for u, i, v in [header, *rows])
-    joined = swapped(known, {}, {f"Film {k}": f"Film_{k}" for k in range(ITEMS)})
-    yield Case("columns in line", "a.txt", aligned.encode(), joined)
-    cyrillic = text(
-        ["пользователь", "фильм", "оценка"], [[f"Имя{u}", "Кино" * 9 + i, v] for u, i, v in rows]
-    )
-    named = {(f"Имя{u}", "Кино" * 9 + i): v for (u, i), v in known.items()}
-    yield Case("UTF-16 that does not say so", "a.csv", cyrillic.encode("utf-16-le"), named)
-    yield Case("quotes within quotes", "a.csv", text(header, titled).encode(), renamed)
+    artists = known_of([[u, f"artist {i}", v] for u, i, v in rows])
+    yield case("blanks between tabs", plays, artists, "a.tsv")
+    joined = [[u, i.replace(" ", "_"), v] for u, i, v in rows]
+    aligned = "\n".join(f"{u:>8}{i:>12}{v:>8}" for u, i, v in [header, *joined])
+    yield case("columns in line", aligned, known_of(joined), "a.txt")
+    cyrillic = [[f"Имя{u}", "Кино" * 9 + i, v] for u, i, v in rows]
+    content = text(["пользователь", "фильм", "оценка"], cyrillic)
+    right = known_of(cyrillic)
+    yield case("UTF-16 that does not say so", content, right, encoding="utf-16-le")
     commas = [[u, f"{i}, The (19{i[-1]}0)", v] for u, i, v in rows]
-    there = {f"Film {k}": f"Film {k}, The (19{k}0)" for k in range(ITEMS)}
-    named = swapped(known, {}, there)
-    yield Case("commas in titles, tabs", "a.tsv", text([], commas, "\t").encode(), named)
-    yield Case(
-        "separators in names of columns", "a.csv",
-        text(["user; id", "film, with year", "rating"], commas, ";").encode(), named,
-    )  # fmt: skip
+    named = known_of(commas)
+    yield case("commas in titles, tabs", text([], commas, "\t"), named, "a.tsv")
+    content = text(["user; id", "film, with year", "rating"], commas, ";")
+    yield case("separators in names of columns", content, named)
     spaced = "\n".join(", ".join(quoted(c, ",") for c in row) for row in [header, *commas])
-    yield Case("a blank after commas", "a.csv", spaced.encode(), named)
+    yield case("a blank after commas", spaced, named)
     every = "\n".join(",".join(f'"{c}"' for c in row) for row in [header, *rows])
-    yield Case("everything in quotes", "a.csv", every.encode(), known)
+    yield case("everything in quotes", every, known)
     for mark in ("# exported 2024\n# n=48\n", "% ratings\n", "Report of ratings\n\n", "sep=,\n"):
-        made = mark + text(header, rows)
-        yield Case(f"lines of comment {mark[:5]!r}", "a.csv", made.encode(), known)
-    r_file = "\n".join(
-        [" ".join(f'"{name}"' for name in header)]
-        + [f'"{k + 1}" "{u}" "{i}" {v}' for k, (u, i, v) in enumerate(rows)]
-    )
-    yield Case("R's table with names of rows", "a.txt", r_file.encode(), known)
-    r_csv = "\n".join(
-        [",".join(['""', *(f'"{name}"' for name in header)])]
-        + [f'"{k + 1}","{u}","{i}",{v}' for k, (u, i, v) in enumerate(rows)]
-    )
-    yield Case("R's CSV with names of rows", "a.csv", r_csv.encode(), known)
-    decimal = [[u, i, f"{float(v) - 0.5}".replace(".", ",")] for u, i, v in rows]
-    half = {pair: value - 0.5 for pair, value in known.items()}
-    yield Case("decimal commas", "a.csv", text(header, decimal, ";").encode("cp1252"), half)
-    accents = [
-        [f"Zoe\u0308 {u}" if k % 2 else f"Zoë {u}", i, v] for k, (u, i, v) in enumerate(rows)
-    ]
-    names = {f"p{k}": f"Zoë p{k}" for k in range(USERS)}
-    composed = swapped(known, names, {})
-    yield Case("accents composed and not", "a.csv", text(header, accents).encode(), composed)
+        yield case(f"lines of comment {mark[:5]!r}", mark + text(header, rows), known)
+    names = [f'"{name}"' for name in header]
+    r_file = [" ".join(names), *(f'"{k + 1}" "{u}" "{i}" {v}' for k, (u, i, v) in enumerate(rows))]
+    yield case("R's table with names of rows", "\n".join(r_file), known, "a.txt")
+    r_csv = [f'"{k + 1}","{u}","{i}",{v}' for k, (u, i, v) in enumerate(rows)]
+    content = "\n".join([",".join(['""', *names]), *r_csv])
+    yield case("R's CSV with names of rows", content, known)
+    halves = [[u, i, f"{float(v) - 0.5}"] for u, i, v in rows]
+    decimal = text(header, [[u, i, v.replace(".", ",")] for u, i, v in halves], ";")
+    yield case("decimal commas", decimal, known_of(halves), encoding="cp1252")
     latin = [[f"Zoë {u}", i, v] for u, i, v in rows]
-    yield Case("Latin letters", "a.csv", text(header, latin).encode("latin-1"), composed)
+    apart = [[u.replace("ë", "e\u0308") if k % 2 else u, i, v] for k, (u, i, v) in enumerate(latin)]
+    yield case("accents composed and not", text(header, apart), known_of(latin))
+    yield case("Latin letters", text(header, latin), known_of(latin), encoding="latin-1")
     blank = [[u, i, v if k % 7 else ("NA", "", "null")[k % 3]] for k, (u, i, v) in enumerate(rows)]
-    some = {(u, i): float(v) for u, i, v in blank if v.isdigit()}
-    yield Case("ratings that are missing", "a.csv", text(header, blank).encode(), some)
+    some = known_of([row for row in blank if row[2].isdigit()])
+    yield case("ratings that are missing", text(header, blank), some)
     coded = [[u, i, v if k % 5 else "99"] for k, (u, i, v) in enumerate(rows)]
-    kept = {(u, i): float(v) for u, i, v in coded if v != "99"}
-    yield Case("a code for missing", "a.csv", text(header, coded).encode(), kept)
-    last = [*rows, ["Total", "", str(len(rows))]]
-    yield Case("a last line with the count", "a.csv", text(header, last).encode(), known)
-    yield Case(
-        "a line of words at the end", "a.csv", f"{text(header, rows)}42 rows\n".encode(), known
-    )
-    yield Case("blank lines", "a.csv", text(header, rows).replace("\n", "\n\n").encode(), known)
+    some = known_of([row for row in coded if row[2] != "99"])
+    yield case("a code for missing", text(header, coded), some)
+    plain = text(header, rows)
+    last = ["Total", "", str(len(rows))]
+    yield case("a last line with the count", text(header, [*rows, last]), known)
+    yield case("a line of words at the end", f"{plain}42 rows\n", known)
+    yield case("blank lines", plain.replace("\n", "\n\n"), known)
     trailing = "\n".join([",".join(header), *(",".join(row) + "," for row in rows)])
-    yield Case("a separator after each row", "a.csv", trailing.encode(), known)
+    yield case("a separator after each row", trailing, known)
     amazon = [[f"A{u}XQ", f"000{500 + int(i[-1])}2046", f"{v}.0", "1391040000"] for u, i, v in rows]
-    pairs = {(u, i): float(v) for u, i, v, _ in amazon}
-    yield Case("shop ratings without header", "a.csv", text([], amazon).encode(), pairs)
+    yield case("shop ratings without header", text([], amazon), known_of(amazon))
     tabs = [[str(int(u[1:]) + 1), str(int(i[-1]) + 1), v, str(881250949 + 7 * k)]
             for k, (u, i, v) in enumerate(rows)]  # fmt: skip
-    yield Case(
-        "u.data", "u.data.txt", text([], tabs, "\t").encode(),
-        {(u, i): float(v) for u, i, v, _ in tabs},
-    )  # fmt: skip
-    yield Case("one blank between", "filmtrust.txt", text([], [t[:3] for t in tabs], " ").encode(),
-               {(u, i): float(v) for u, i, v, _ in tabs})  # fmt: skip
+    yield case("u.data", text([], tabs, "\t"), known_of(tabs), "u.data.txt")
+    content = text([], [row[:3] for row in tabs], " ")
+    yield case("one blank between", content, known_of(tabs), "filmtrust.txt")
     yield from _pivots()
     yield from _parquet()
 
 
 def _pivots() -> Iterator[Case]:
     header, rows, known = wide_table("plain", 12, "letters", 2)
-    values = [[float(c) if c else np.nan for c in row[1:]] for row in rows]
-    table = np.array(values)
+    users, items = [row[0] for row in rows], header[1:]
+    table = np.array([[float(c) if c else np.nan for c in row[1:]] for row in rows])
+    sums, means = np.nansum(table, axis=0), np.nanmean(table, axis=0).round(2)
     for word, row in (
-        ("Total", np.nansum(table, axis=0)), ("Summe", np.nansum(table, axis=0)),
-        ("Mean", np.nanmean(table, axis=0).round(2)),
-        ("Average", np.nanmean(table, axis=0).round(2)),
-        ("Grand Total", np.nansum(table, axis=0)), ("", np.nansum(table, axis=0)),
-        ("Count", np.isfinite(table).sum(axis=0)), ("zz", np.nansum(table, axis=0)),
-    ):  # fmt: skip
+        *(("Total", sums), ("Summe", sums), ("Mean", means), ("Average", means)),
+        *(("Grand Total", sums), ("", sums), ("Count", np.isfinite(table).sum(axis=0))),
+        ("zz", sums),
+    ):
         last = [word, *(f"{value:g}" for value in row)]
-        yield Case(f"a row called {word!r}", "w.csv", text(header, [*rows, last]).encode(), known)
-    first = ["Total", *(f"{value:g}" for value in np.nansum(table, axis=0))]
-    yield Case("a first row of sums", "w.csv", text(header, [first, *rows]).encode(), known)
-    frame = pd.DataFrame(table, [row[0] for row in rows], header[1:])
+        yield case(f"a row called {word!r}", text(header, [*rows, last]), known, "w.csv")
+    first = ["Total", *(f"{value:g}" for value in sums)]
+    yield case("a first row of sums", text(header, [first, *rows]), known, "w.csv")
+    frame = pd.DataFrame(table, users, items)
     frame["All"] = frame.sum(axis=1)
     frame.loc["All"] = frame.sum()
     frame.index.name = "user"
-    yield Case("a pivot with margins", "w.csv", frame.to_csv().encode(), known)
+    yield case("a pivot with margins", frame.to_csv(), known, "w.csv")
     two = [[*row[:3], str(sum(int(c or 0) for c in row[1:3]))] for row in rows]
-    pairs = {(u, i): v for (u, i), v in known.items() if i in header[1:3]}
-    yield Case("sums of two", "w.csv", text([*header[:3], "Summe"], two).encode(), pairs)
-    turned = pd.DataFrame(table.T, header[1:], [row[0] for row in rows])
+    pairs = wide_known(items[:2], [row[:3] for row in rows])
+    yield case("sums of two", text([*header[:3], "Summe"], two), pairs, "w.csv")
+    turned = pd.DataFrame(table.T, items, users)
     turned.index.name = "film"
-    yield Case("items by users", "w.csv", turned.to_csv().encode(), known)
-    jester = [
-        [
-            str(sum(bool(c) for c in row[1:])),
-            *((c and f"{float(c) * 2 - 7:.2f}") or "99" for c in row[1:]),
-        ]
-        for row in rows
-    ]
-    numbered = {
-        (str(k + 1), f"column {i + 2}"): float(f"{float(c) * 2 - 7:.2f}")
-        for k, row in enumerate(rows) for i, c in enumerate(row[1:]) if c
-    }  # fmt: skip
-    yield Case("jokes", "jester.csv", text([], jester).encode(), numbered)
-    questions = ["Please rate"] * 12
-    ids = [f'{{"ImportId":"QID{k}"}}' for k in range(12)]
-    survey = [["Response ID", *questions], ['{"ImportId":"_recordId"}', *ids], *rows]
-    yield Case(
-        "rows of questions", "w.csv", text(["ResponseId", *header[1:]], survey).encode(), known
-    )
+    yield case("items by users", turned.to_csv(), known, "w.csv")
+    jokes = [[c and f"{float(c) * 2 - 7:.2f}" for c in row[1:]] for row in rows]
+    counted = [[str(sum(map(bool, row))), *(c or "99" for c in row)] for row in jokes]
+    columns = [f"column {i + 2}" for i in range(len(items))]
+    numbered = wide_known(columns, [[str(k + 1), *row] for k, row in enumerate(jokes)])
+    yield case("jokes", text([], counted), numbered, "jester.csv")
+    questions = ["Response ID", *["Please rate"] * 12]
+    ids = [f'{{"ImportId":"{name}"}}' for name in ("_recordId", *(f"QID{k}" for k in range(12)))]
+    survey = text(["ResponseId", *items], [questions, ids, *rows])
+    yield case("rows of questions", survey, known, "w.csv")
     words = [[u, *(c or "NA" for c in cells)] for u, *cells in rows]
-    yield Case("NA in a wide table", "w.csv", text(header, words).encode(), known)
+    yield case("NA in a wide table", text(header, words), known, "w.csv")
     commas = [[u, *(c and c + ",5" for c in cells)] for u, *cells in rows]
     half = {pair: value + 0.5 for pair, value in known.items()}
-    yield Case("wide, decimal commas", "w.csv", text(header, commas, ";").encode(), half)
+    yield case("wide, decimal commas", text(header, commas, ";"), half, "w.csv")
 
 
 def _parquet() -> Iterator[Case]:
-    def saved(frame: pd.DataFrame, index: bool | None = None) -> bytes:
-        out = io.BytesIO()
-        frame.to_parquet(out, index=index)
-        return out.getvalue()
-
     header, rows, known = long_table("plain", 4)
     frame = pd.DataFrame(rows, columns=header).astype({"rating": float})
-    yield Case("Parquet", "a.parquet", saved(frame), known)
-    some = frame[frame["user"] != "p3"]
-    right = {pair: value for pair, value in known.items() if pair[0] != "p3"}
-    yield Case("Parquet with an index that has gaps", "a.parquet", saved(some), right)
     pivot = frame.pivot(index="user", columns="item", values="rating")
-    yield Case("Parquet of a pivot", "w.parquet", saved(pivot), known)
-    pivot.index.name = None
-    yield Case("Parquet of a pivot without a name", "w.parquet", saved(pivot), known)
     wide = pivot.reset_index(names="user")
-    less = wide[wide["user"] != "p3"]
-    yield Case("Parquet of a wide table with gaps", "w.parquet", saved(less), right)
     digits = 76561198000000000
     large = frame.assign(user=frame["user"].str[1:].astype("int64") + digits)
     large.loc[len(large)] = [digits, "one more", 3.0]
     named = {(str(digits + int(u[1:])), i): v for (u, i), v in known.items()}
     named[str(digits), "one more"] = 3.0
-    yield Case("Parquet with ids of 17 digits", "a.parquet", saved(large), named)
-    timed = frame.assign(when=pd.Timestamp("2024-01-01"), user_age=30)[
-        ["when", "user_age", "item", "user", "rating"]
-    ]
-    yield Case("Parquet with times", "a.parquet", saved(timed), known)
+    some = {pair: value for pair, value in known.items() if pair[0] != "p3"}
+    timed = frame.assign(when=pd.Timestamp("2024-01-01"), user_age=30)
+    for name, table, right in (
+        ("Parquet", frame, known),
+        ("Parquet with an index that has gaps", frame[frame["user"] != "p3"], some),
+        ("Parquet of a pivot", pivot, known),
+        ("Parquet of a pivot without a name", pivot.rename_axis(None), known),
+        ("Parquet of a wide table with gaps", wide[wide["user"] != "p3"], some),
+        ("Parquet with ids of 17 digits", large, named),
+        ("Parquet with times", timed[["when", "user_age", "item", "user", "rating"]], known),
+    ):
+        out = io.BytesIO()
+        table.to_parquet(out)
+        file = "w.parquet" if "pivot" in name or "wide" in name else "a.parquet"
+        yield Case(name, file, out.getvalue(), right)
     assert re.fullmatch("p[0-9]+", frame["user"].iloc[0])
