@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import dpmc_core.partitioned.partition as partitions
-from dpmc_core.cli.common.main import main
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery
 from dpmc_core.datasets.own.given import NOTHING
 from dpmc_core.errors import DataError, ParameterError
@@ -22,35 +21,16 @@ from dpmc_core.partitioned.source import check_user_column, open_folder, read_ro
 from tests.partitioned.folders import id_of_user, ratings, write, written
 from tests.partitioned.test_cluster import result_of
 from tests.partitioned.test_same_numbers import layout_of, quiet
+from tests.terminal import Terminal
 
 
 def three(folder: Path, **changed: Any) -> Path:
     """Two good files, and a third with some columns changed."""
     for k in range(2):
         write(folder / f"{k}.parquet", who=[10 * k, 10 * k + 1], what=[1, 2], stars=[1.0, 5.0])
-    write(
-        folder / "2.parquet", **({"who": [20, 21], "what": [1, 2], "stars": [2.0, 3.0]} | changed)
-    )
+    third = {"who": [20, 21], "what": [1, 2], "stars": [2.0, 3.0]}
+    write(folder / "2.parquet", **third | changed)
     return folder
-
-
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "straddling": (
-        {"who": [0, 11]},
-        r"user 0 is in 0\.parquet and in 2\.parquet, and 1 other users",
-    ),
-    "text for numbers": (
-        {"who": ["a", "b"]},
-        r"the users in 2\.parquet are text, and whole numbers",
-    ),
-    "other items": ({"what": ["a", "b"]}, r"the items in 2\.parquet are text, and whole numbers"),
-    "words for stars": ({"stars": ["a", "b"]}, r"2\.parquet: 'stars' holds text, .* numbers"),
-    "fractions for users": ({"who": [1.5, 2.5]}, r"2\.parquet: 'who' holds double"),
-    "without sign": (
-        {"who": pa.array([1, 2], type=pa.uint64())},
-        r"the users in 2\.parquet are whole numbers of 64 bits without sign",
-    ),
-}
 
 
 PASSED_OVER: dict[str, dict[str, Any]] = {
@@ -66,25 +46,39 @@ PASSED_OVER: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", PASSED_OVER)
 def test_what_one_user_gives_wrongly_ends_no_run(tmp_path: Path, case: str) -> None:
     """The rest of the file counts, and of two ratings of one item the last."""
-    found = layout_of(three(tmp_path / "data", **PASSED_OVER[case])).catalogue
     alone = {"who": [20], "what": [1], "stars": [2.0]}
-    same = layout_of(three(tmp_path / "alone", **alone)).catalogue
-    assert found.notes == (
+    odd, same = (
+        layout_of(three(tmp_path / name, **changed)).catalogue
+        for name, changed in (("data", PASSED_OVER[case]), ("alone", alone))
+    )
+    assert odd.notes == (
         "Rows without a user, an item or a finite value, and a user's earlier ratings of an item, "
         "are passed over: 1.",
     )
-    assert found.digest == same.digest
-    assert (found.n_users, found.n_ratings) == (5, 5)
+    assert odd.digest == same.digest
+    assert (odd.n_users, odd.n_ratings) == (5, 5)
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said(tmp_path: Path, case: str) -> None:
-    changed, said = WRONG[case]
-    with pytest.raises(DataError, match=said):
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"who": [0, 11]}, r"user 0 is in 0\.parquet and in 2\.parquet, and 1 other users"),
+        ({"who": ["a", "b"]}, r"the users in 2\.parquet are text, and whole numbers"),
+        ({"what": ["a", "b"]}, r"the items in 2\.parquet are text, and whole numbers"),
+        ({"stars": ["a", "b"]}, r"2\.parquet: 'stars' holds text, .* numbers"),
+        ({"who": [1.5, 2.5]}, r"2\.parquet: 'who' holds double"),
+        (
+            {"who": pa.array([1, 2], type=pa.uint64())},
+            r"the users in 2\.parquet are whole numbers of 64 bits without sign",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
         layout_of(three(tmp_path / "data", **changed))
 
 
-def test_other_columns_and_other_files(tmp_path: Path) -> None:
+def test_other_columns_and_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = three(tmp_path / "data")
     write(folder / "3.parquet", who=[30], movie=[1], stars=[1.0])
     with pytest.raises(DataError, match=r"3\.parquet has no column 'what'"):
@@ -93,26 +87,41 @@ def test_other_columns_and_other_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"3\.parquet cannot be read as Parquet"):
         open_folder(folder)
     (folder / "3.parquet").unlink()
-    with pytest.raises(ParameterError, match=r"item column = 'film'.*one of who, what, stars"):
-        open_folder(folder, item="film")
-    with pytest.raises(DataError, match="holds no Parquet files"):
-        open_folder(tmp_path)
-    with pytest.raises(DataError, match="holds no Parquet files"):
-        open_folder(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"1\.parquet is a file: name the folder that it is in"):
-        open_folder(folder / "1.parquet")
-    with pytest.raises(ParameterError, match=r"three different ones, named by --user-column"):
-        open_folder(folder, item="stars", value="stars")
+    write(tmp_path / "text" / "1.parquet", user=[1], item=[2], rating=["five"])
+    write(tmp_path / "none" / "1.parquet", user=[], item=[], rating=[])
+    different = r"three different ones, named by --user-column"
+    for place, columns, message in (
+        ("data", {"item": "film"}, r"item column = 'film'.*one of who, what, stars"),
+        ("data", {"item": "stars", "value": "stars"}, different),
+        (".", {}, "holds no Parquet files"),
+        ("nowhere", {}, "holds no Parquet files"),
+        ("data/1.parquet", {}, r"1\.parquet is a file: name the folder that it is in"),
+        (
+            "text",
+            {"user": "user", "item": "item", "value": "rating"},
+            "'rating' holds text, where ratings must be numbers",
+        ),
+        ("none", {}, "none holds no rating: its Parquet files have no rows"),
+    ):
+        with pytest.raises((DataError, ParameterError), match=message):
+            open_folder(tmp_path / place, **columns)
+    monkeypatch.setattr("dpmc_core.partitioned.source.MOST_ROWS", 1)  # too large for a worker
+    with pytest.raises(DataError, match=r"0\.parquet has 2 ratings; .* at most 1 are allowed"):
+        open_folder(folder)
+
+
+def films() -> pd.DataFrame:
+    frame = pd.DataFrame({"userId": [1, 2, 3] * 8, "movieId": sorted([*range(8)] * 3)})
+    return frame.assign(score=[1, 2, 3, 4] * 6)
 
 
 @pytest.mark.parametrize("beside", ["when", "review_id", "index"])
 def test_a_time_and_a_number_of_a_row_are_no_ratings(tmp_path: Path, beside: str) -> None:
-    frame = pd.DataFrame({"userId": [1, 2, 3] * 8, "movieId": sorted([*range(8)] * 3)})
-    frame["score"] = [1, 2, 3, 4] * 6
-    frame.insert(0, beside, np.arange(24) + (1_600_000_000 if beside == "when" else 0))
+    frame = films()
     if beside == "index":
         frame = frame.iloc[::2]
-        del frame["index"]
+    else:
+        frame.insert(0, beside, np.arange(24) + (1_600_000_000 if beside == "when" else 0))
     frame.to_parquet(tmp_path / "1.parquet")
     source = open_folder(tmp_path)
     assert (source.user, source.item, source.value) == ("userId", "movieId", "score")
@@ -120,27 +129,16 @@ def test_a_time_and_a_number_of_a_row_are_no_ratings(tmp_path: Path, beside: str
 
 
 def test_columns_that_are_near_are_to_be_named(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"userId": [1, 2, 3] * 8, "movieId": sorted([*range(8)] * 3)})
-    frame = frame.assign(title="t" + frame["movieId"].astype(str), score=[1, 2, 3, 4] * 6)
-    frame.to_parquet(tmp_path / "1.parquet")
+    frame = films()
+    titled = frame.assign(title="t" + frame["movieId"].astype(str))
+    titled.to_parquet(tmp_path / "1.parquet")
     with pytest.raises(ParameterError, match=r"item column is missing.* named: one of .*, title"):
         open_folder(tmp_path)
     assert open_folder(tmp_path, item="title").item == "title"
-    likes = frame.drop(columns=["title", "score"]).assign(timestamp=np.arange(24) + 10**9)
+    likes = frame.drop(columns="score").assign(timestamp=np.arange(24) + 10**9)
     likes.to_parquet(tmp_path / "1.parquet")
     with pytest.raises(ParameterError, match="rating column"):
         open_folder(tmp_path)
-
-
-def test_no_rating_at_all_and_words_for_ratings(tmp_path: Path) -> None:
-    (tmp_path / "text").mkdir()
-    write(tmp_path / "text" / "1.parquet", user=[1], item=[2], rating=["five"])
-    with pytest.raises(DataError, match="'rating' holds text, where ratings must be numbers"):
-        open_folder(tmp_path / "text", "user", "item", "rating")
-    (tmp_path / "none").mkdir()
-    write(tmp_path / "none" / "1.parquet", user=[], item=[], rating=[])
-    with pytest.raises(DataError, match="none holds no rating: its Parquet files have no rows"):
-        open_folder(tmp_path / "none")
 
 
 def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> None:
@@ -153,29 +151,21 @@ def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> Non
         layout_of(folder)
 
 
-def test_a_file_that_is_too_large_for_a_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dpmc_core.partitioned.source.MOST_ROWS", 1)
-    with pytest.raises(DataError, match=r"0\.parquet has 2 ratings; .* at most 1 are allowed"):
-        open_folder(three(tmp_path / "data"))
-
-
 def test_an_empty_partition_is_passed_over(tmp_path: Path) -> None:
     folder = written(ratings(), tmp_path / "data", 3)
     usual = result_of(layout_of(folder), Here(), tmp_path / "usual")
-    types = [("who", pa.int64()), ("what", pa.int64()), ("stars", pa.float64())]
-    write(folder / "part-900.parquet", **{name: pa.array([], type=kind) for name, kind in types})
+    types = {"who": pa.int64(), "what": pa.int64(), "stars": pa.float64()}
+    empty = {name: pa.array([], type=kind) for name, kind in types.items()}
+    write(folder / "part-900.parquet", **empty)
     layout = layout_of(folder)
     assert layout.catalogue.empty == ("part-900.parquet",)
-    found = result_of(layout, Here(), tmp_path / "run")
-    assert found.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-12)
+    result = result_of(layout, Here(), tmp_path / "run")
+    assert result.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-12)
     assert (tmp_path / "run" / "users" / "part-900.parquet").exists()
 
 
 def test_ids_of_64_bits_and_text(tmp_path: Path) -> None:
     """The same matrix under other names is the same run, apart from what is held out."""
-    given = ratings()
     large = np.array([2**63 + 5, 2**64 - 1, 2**63 + 6], dtype=np.uint64)
     write(tmp_path / "large" / "a.parquet", who=large, what=["ä", "b", "a"], stars=[1, 2, 3])
     rows = read_rows(open_folder(tmp_path / "large"), 0)
@@ -183,41 +173,40 @@ def test_ids_of_64_bits_and_text(tmp_path: Path) -> None:
     assert rows.items.tolist() == ["a", "b", "ä"]
     assert rows.items[rows.item_of].tolist() == ["ä", "b", "a"]
     assert rows.users[rows.user_of].tolist() == large.tolist()
-    options = {"test_fraction": 1e-9}
-    numbers = layout_of(written(given, tmp_path / "numbers", 3), **options)
-    text = layout_of(written(given, tmp_path / "text", 3, text=True), **options)
-    assert text.catalogue.n_items == numbers.catalogue.n_items
-    np.testing.assert_array_equal(text.catalogue.counts, numbers.catalogue.counts)
-    assert text.catalogue.digest != numbers.catalogue.digest
+    numbers, text = (
+        layout_of(written(ratings(), tmp_path / f"{t}", 3, text=t), test_fraction=1e-9).catalogue
+        for t in (False, True)
+    )
+    assert text.n_items == numbers.n_items
+    np.testing.assert_array_equal(text.counts, numbers.counts)
+    assert text.digest != numbers.digest
 
 
 def test_any_change_of_a_rating_changes_the_digest_and_no_order_does(tmp_path: Path) -> None:
-    given = ratings()
+    whole = ratings()
     digests = {
-        layout_of(written(given, tmp_path / f"{files}-{seed}", files, seed=seed)).catalogue.digest
+        layout_of(written(whole, tmp_path / f"{files}-{seed}", files, seed=seed)).catalogue.digest
         for files, seed in ((1, 0), (3, 1), (5, 2))
     }
     assert len(digests) == 1
-    for k in (0, len(given) - 1):
-        values = given.values.copy()
+    for k in (0, len(whole) - 1):
+        values = whole.values.copy()
         values[k] = 6 - values[k] if values[k] != 3 else 4
-        changed = type(given)(given.users, given.items, values, given.n_users, given.n_items, 1, 5)
-        layout = layout_of(written(changed, tmp_path / f"changed-{k}", 3))
+        layout = layout_of(written(replace(whole, values=values), tmp_path / f"changed-{k}", 3))
         assert layout.catalogue.digest not in digests
 
 
-def test_a_file_that_changed_under_a_run(tmp_path: Path) -> None:
+def test_a_file_that_changed_and_a_worker_with_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = written(ratings(), tmp_path / "data", 2)
     layout = layout_of(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(partitions, "__version__", "0.0.1")
+        with pytest.raises(DataError, match=r"A worker has version 0\.0\.1 of this software where"):
+            result_of(layout, Here(), tmp_path / "run")
     write(folder / "part-001.parquet", who=[5], what=[100], stars=[2.0])
     with pytest.raises(DataError, match=r"part-001\.parquet has changed since the run was begun"):
-        result_of(layout, Here(), tmp_path / "run")
-
-
-def test_a_worker_with_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = layout_of(written(ratings(), tmp_path / "data", 2))
-    monkeypatch.setattr(partitions, "__version__", "0.0.1")
-    with pytest.raises(DataError, match=r"A worker has version 0\.0\.1 of this software where"):
         result_of(layout, Here(), tmp_path / "run")
 
 
@@ -230,87 +219,81 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(partitions, "_write", full)
-        other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
-        found = result_of(other, Here(), tmp_path / "run")
+    monkeypatch.setattr(partitions, "_write", full)
+    other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
+    result = result_of(other, Here(), tmp_path / "run")
     assert not list((tmp_path / "full").rglob("*-*"))
-    assert found.errors.as_dict() == usual.errors.as_dict()
+    assert result.errors.as_dict() == usual.errors.as_dict()
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "message"),
     [
-        (["als"], "--folder is missing: it must be a folder"),
-        (["als", "--folder", "x"], "--out is missing"),
-        (["als", "--folder", "x", "--out", "y", "--workers", "0"], "x holds no Parquet files"),
-        (["svt", "--folder", "{data}", "--out", "{run}"], "algorithm = 'svt' is not allowed"),
-        (["als", "--folder", "{data}", "--out", "{run}", "--workers", "0"], "workers = '0'"),
-        (["als", "--folder", "{data}", "--out", "{run}", "--memory-mb", "1"], "memory_mb = '1'"),
-        (["als", "--folder", "{data}", "--out", "{run}", "--rank", "200"], "rank = 200"),
-        (["als", "--folder", "{data}", "--out", "{run}", "--rank", "no"], "rank = 'no'"),
+        ("als", "--folder is missing: it must be a folder"),
+        ("als --folder x", "--out is missing"),
+        ("als --folder x --out y --workers 0", "x holds no Parquet files"),
+        ("svt --folder data --out run --user-column who", "algorithm = 'svt' is not allowed"),
+        ("als --folder data --out run --user-column who --workers 0", "workers = '0'"),
+        ("als --folder data --out run --user-column who --memory-mb 1", "memory_mb = '1'"),
+        ("als --folder data --out run --user-column who --rank 200", "rank = 200"),
+        ("als --folder data --out run --user-column who --rank no", "rank = 'no'"),
         (
-            ["moment-nmf", "--folder", "x", "--out", "y"],
+            "moment-nmf --folder x --out y",
             "one of als, irls, irls-2, moments, dpals, private-means on ratings; it runs on "
             "documents or images (--holds).",
         ),
         (
-            ["als", "--folder", "x", "--out", "y", "--holds", "documents"],
+            "als --folder x --out y --holds documents",
             "one of private-nmf, moment-nmf on documents; it runs on ratings (--holds).",
         ),
-        (["--folder", "x", "--out", "y", "--holds", "documents"], "algorithm is missing"),
-        (["als", "--folder", "{data}", "--out", "{run}", "--dataset", "low-rank"], "dataset ="),
+        ("--folder x --out y --holds documents", "algorithm is missing"),
+        ("als --folder data --out run --user-column who --dataset low-rank", "dataset ="),
     ],
 )
 def test_mistakes_on_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, line: str, message: str
 ) -> None:
-    data = written(ratings(), tmp_path / "data", 2)
-    filled = [word.format(data=data, run=tmp_path / "run") for word in words]
-    filled += ["--user-column", "who"] if "{data}" in words else []
-    assert main(["large", *filled]) == 2
-    assert said in capsys.readouterr().err
-    assert not list((tmp_path / "run").glob("released/*"))
+    monkeypatch.chdir(tmp_path)
+    written(ratings(), Path("data"), 2)
+    assert message in terminal.refusal(f"large {line}")
+    assert not list(Path("run").glob("released/*"))
 
 
 def test_files_dealt_anew_are_another_run(tmp_path: Path) -> None:
     """The same ratings under the same names, other users in each: no copy is taken for another."""
-    given = ratings()
-    first = layout_of(written(given, tmp_path / "data", 2, seed=0), folder=str(tmp_path / "copies"))
+    folder, copies = tmp_path / "data", str(tmp_path / "copies")
+    first = layout_of(written(ratings(), folder, 2, seed=0), folder=copies)
     result_of(first, Here(), tmp_path / "run")
-    written(given, tmp_path / "data", 2, seed=5)
-    second = layout_of(tmp_path / "data", folder=str(tmp_path / "copies"))
+    second = layout_of(written(ratings(), folder, 2, seed=5), folder=copies)
     assert second.catalogue.digest == first.catalogue.digest
     assert second.key != first.key
     with pytest.raises(FolderError, match="other settings, other data"):
         result_of(second, Here(), tmp_path / "run")
     with pytest.raises(DataError, match=r"part-000\.parquet has changed since the run was begun"):
-        result_of(layout_with(first, tmp_path / "other copies"), Here(), tmp_path / "third")
-
-
-def layout_with(layout: Any, folder: Path) -> Any:
-    return replace(layout, folder=str(folder))
+        result_of(replace(first, folder=str(tmp_path / "other")), Here(), tmp_path / "third")
 
 
 def test_who_else_is_there_changes_nobodys_draws(tmp_path: Path) -> None:
     """A user with the lowest id leaves: everybody else takes part with the same ratings."""
-    given = ratings()
-    for users in (given, given.take(given.users > 0)):
-        layout = layout_of(written(users, tmp_path / f"{len(users)}", 2), test_fraction=0.0)
-        found = {int(who): chosen for k in range(2) for who, chosen in drawn_by(layout, k).items()}
-        if users is given:
-            everybody = found
-    assert found.keys() == everybody.keys() - {id_of_user(0)}
-    assert all(everybody[who] == chosen for who, chosen in found.items())
+    whole = ratings()
+    everybody, others = (
+        drawn_by(layout_of(written(users, tmp_path / f"{len(users)}", 2), test_fraction=0.0))
+        for users in (whole, whole.take(whole.users > 0))
+    )
+    del everybody[id_of_user(0)]
+    assert others == everybody
 
 
-def drawn_by(layout: Any, k: int) -> dict[Any, Any]:
-    group = partitions.group_of(layout, k)
-    chosen = first_k(group.ratings.users, lottery(group.ratings, 7), 3)
-    ids = partitions.ids_of(layout, k)
-    out: dict[Any, Any] = {who: set() for who in ids}
-    for user, item in zip(group.ratings.users[chosen], group.ratings.items[chosen], strict=True):
-        out[ids[user]].add(int(layout.catalogue.items[item]))
+def drawn_by(layout: Any) -> dict[int, set[int]]:
+    """The items of the ratings that each user takes part with."""
+    out: dict[int, set[int]] = {}
+    for k in range(2):
+        group, ids = partitions.group_of(layout, k), partitions.ids_of(layout, k)
+        out |= {int(who): set() for who in ids}
+        chosen = first_k(group.ratings.users, lottery(group.ratings, 7), 3)
+        pairs = zip(group.ratings.users[chosen], group.ratings.items[chosen], strict=True)
+        for user, item in pairs:
+            out[int(ids[user])].add(int(layout.catalogue.items[item]))
     return out
 
 
