@@ -12,8 +12,6 @@ import pytest
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.sweeps import workers as many
-from dpmc_core.experiments.worker.cluster import SweepError
 from dpmc_core.partitioned.engine import Engine, Here, engine_at
 from dpmc_core.partitioned.partition import Layout
 from dpmc_core.partitioned.population import found_in
@@ -24,23 +22,10 @@ from tests.partitioned.folders import ratings, written
 from tests.partitioned.test_engine import Deadly
 from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
-SETTINGS: dict[str, Any] = {
-    "algorithm": "dpals",
-    "rank": 3,
-    "mechanism": "gaussian",
-    "epsilon": 5.0,
-    "item_share": 0.6,
-    "seed": 4,
-}
-
-
-ALS: dict[str, Any] = {
-    "algorithm": "als",
-    "iterations": 2,
-    "item_share": None,
-    "epsilon": None,
-    "variance": 1.0,
-}
+SETTINGS: dict[str, Any] = {"algorithm": "dpals", "rank": 3, "item_share": 0.6, "seed": 4}
+SETTINGS |= {"mechanism": "gaussian", "epsilon": 5.0}
+ALS: dict[str, Any] = {"algorithm": "als", "iterations": 2, "item_share": None}
+ALS |= {"epsilon": None, "variance": 1.0}
 
 
 def released(place: Path) -> dict[str, np.ndarray]:
@@ -140,35 +125,3 @@ def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
         while copies():
             assert time.monotonic() < end
             time.sleep(0.05)
-
-
-@pytest.mark.long
-def test_the_end_of_all_workers_is_told_and_what_was_released_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    layout = layout_of(written(ratings(), tmp_path / "data", 4))
-    usual = result_of(layout, Here(), tmp_path / "here")
-
-    class Ending(Killing):
-        def total(self, work: Any, n: int, tell: Any) -> Any:
-            self._turn -= 1
-            if self._turn == 0:
-                for hand in hands:
-                    hand.kill()
-            return self._engine.total(work, n, tell)
-
-    place = tmp_path / "run"
-    monkeypatch.setattr(many, "_PATIENCE", 2.0)
-    with cluster(tmp_path, 1) as (address, hands):
-        wait_for_workers(address, 1)
-        with (
-            engine_at(address) as engine,
-            pytest.raises(SweepError, match=r"workers are gone.*finished or released is kept"),
-        ):
-            result_of(layout, Ending(engine, 3, tmp_path), place)
-    before = {path: path.read_bytes() for path in (place / "released").iterdir()}
-    assert before
-    found = result_of(layout, Here(), place)  # goes on without a cluster
-    assert all(path.read_bytes() == content for path, content in before.items())
-    assert found.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-10)
-    assert found.ledger == usual.ledger

@@ -27,8 +27,10 @@ from dpmc_core.partitioned.source import open_folder
 from dpmc_core.privacy.budget import Budget, Curator
 from tests.partitioned.folders import write
 from tests.partitioned.test_same_numbers import layout_of, quiet
+from tests.terminal import Terminal
 
 BUDGET = Budget(epsilon=20.0)
+NOISY = {"algorithm": "moment-nmf", "mechanism": "gaussian", "epsilon": 5.0}
 SOLVED: dict[str, Any] = {"moment-nmf": moment_nmf, "private-nmf": corrected_nmf}
 CONFIGS: list[tuple[str, Any]] = [
     ("moment-nmf", MomentConfig(rank=5, rounds=30)),
@@ -48,9 +50,9 @@ def images() -> Samples:
 
 def entries(samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row, column and value of all that is not 0."""
-    table = samples.values if samples.counts is None else samples.counts.toarray()
-    rows, columns = np.nonzero(np.asarray(table))
-    return rows, columns, np.asarray(table)[rows, columns]
+    table = dense(samples)
+    rows, columns = np.nonzero(table)
+    return rows, columns, table[rows, columns]
 
 
 def in_files(samples: Samples, folder: Path, files: int) -> Path:
@@ -73,105 +75,100 @@ def units_of(
 
 
 def nothing(*_: object) -> Any:
-    raise AssertionError("a sum was asked for again")
+    raise AssertionError("a sum was worked out again")
 
 
-@pytest.mark.parametrize("made", [documents, images])
+def dense(samples: Samples) -> np.ndarray:
+    """The counts of documents or the pixels of images."""
+    return np.asarray(samples.values if samples.counts is None else samples.counts.toarray())
+
+
+@pytest.mark.parametrize("make", [documents, images])
 @pytest.mark.parametrize(("name", "config"), CONFIGS, ids=lambda x: x if isinstance(x, str) else "")
 def test_what_leaves_is_what_leaves_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Any, name: str, config: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, name: str, config: Any
 ) -> None:
     """To 1e-10; the parts that are made of it go on iterating, which magnifies the last bits."""
-    left: list[np.ndarray] = []
+    released: list[np.ndarray] = []
     release = Curator.release
 
     def noted(self: Curator, name: str, exact: Any) -> Any:
-        left.append(release(self, name, exact))
-        return left[-1]
+        released.append(release(self, name, exact))
+        return released[-1]
 
     monkeypatch.setattr(Curator, "release", noted)
-    samples = made()
+    samples = make()
     units = units_of(samples, tmp_path / "data", 3)
     usual = list(SOLVED[name](samples, config, np.random.default_rng(7)))
-    in_memory = left.copy()
-    left.clear()
+    in_memory = released.copy()
+    released.clear()
     learn = ALGORITHMS[name].learn
     assert learn is not None
     with RunFolder(tmp_path / "run", {}) as folder:
-        found = list(learn(units, config, np.random.default_rng(7), folder))
-    assert len(left) == len(in_memory)
-    for numbers, expected in zip(left, in_memory, strict=True):
+        steps = list(learn(units, config, np.random.default_rng(7), folder))
+    for numbers, expected in zip(released, in_memory, strict=True):
         np.testing.assert_allclose(numbers, expected, rtol=1e-10, atol=1e-10)
-    assert len(found) == len(usual) > 1
-    for one, step in zip(found, usual, strict=True):
-        np.testing.assert_allclose(one.dictionary, step.dictionary, rtol=1e-5, atol=1e-6)
-        assert one.releases == step.releases
-        assert one.rest == step.rest
+    assert len(usual) > 1
+    for step, expected in zip(steps, usual, strict=True):
+        np.testing.assert_allclose(step.dictionary, expected.dictionary, rtol=1e-5, atol=1e-6)
+        assert (step.releases, step.rest) == (expected.releases, expected.rest)
     with RunFolder(tmp_path / "run", {}) as folder:  # from what is kept alone
         units.total = nothing  # type: ignore[method-assign]
-        again = list(learn(units, config, np.random.default_rng(7), folder))
-    np.testing.assert_array_equal(again[-1].dictionary, found[-1].dictionary)
+        *_, again = learn(units, config, np.random.default_rng(7), folder)
+    np.testing.assert_array_equal(again.dictionary, steps[-1].dictionary)
 
 
-@pytest.mark.parametrize(("made", "holds"), [(documents, "documents"), (images, "images")])
-def test_a_run_is_judged_as_in_memory(tmp_path: Path, made: Any, holds: str) -> None:
-    samples = made()
+@pytest.mark.parametrize(("make", "holds"), [(documents, "documents"), (images, "images")])
+def test_a_run_is_judged_as_in_memory(tmp_path: Path, make: Any, holds: str) -> None:
+    samples = make()
     units = units_of(samples, tmp_path / "data", 3)
-    folder = FolderSet(units.layout, holds, units.dimension)
-    with user_datasets.using(folder):
-        spec = RunSpec.of(dataset=folder.name, algorithm="moment-nmf", rank=4, rounds=40, seed=2)
-        *_, found = factorize_partitions(spec, units, tmp_path / "run")
+    with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
+        spec = RunSpec.of(dataset=FolderSet.name, algorithm="moment-nmf", rank=4, rounds=40, seed=2)
+        *_, last = factorize_partitions(spec, units, tmp_path / "run")
         *_, usual = factorize_steps(spec, samples=samples, compare=False)
-    assert found.errors is not None
-    assert found.errors["objective"] == pytest.approx(usual.final.objective, rel=1e-6)
+    assert last.errors is not None
+    assert last.errors["objective"] == pytest.approx(usual.final.objective, rel=1e-6)
     average = usual.baselines["average column"]
-    assert found.errors["baseline"] == pytest.approx(average, rel=1e-10)
+    assert last.errors["baseline"] == pytest.approx(average, rel=1e-10)
     assert (tmp_path / "run" / "parts.parquet").exists()
 
 
 def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_path: Path) -> None:
     samples = documents()
-    words = [f"{k:05d} {word}" for k, word in enumerate(samples.words)]
-    said, measured = [], []
-    listed = [*words[10:60], "never seen"]
-    for some, users in ((None, 500), (listed, None), (listed, 500)):
-        given, name = Given(users=users), f"{some is None} {users}"
-        units = units_of(samples, tmp_path / name, 2, given, words=some)
-        folder = FolderSet(units.layout, "documents", units.dimension)
-        with user_datasets.using(folder):
-            spec = RunSpec.of(
-                dataset=folder.name,
-                algorithm="moment-nmf",
-                rank=3,
-                rounds=10,
-                mechanism="gaussian",
-                epsilon=5.0,
-            )
-            *_, found = factorize_partitions(spec, units, tmp_path / f"run-{name}")
-        said.append(found.statement.uncovered)
-        measured.append(found.errors["baseline"])
-        assert found.statement.nominal == bool(said[-1])
-        if some is not None:
-            assert len(found.dictionary) == 51
+    numbered = [f"{k:05d} {word}" for k, word in enumerate(samples.words)]
+    listed = [*numbered[10:60], "never seen"]
+    baselines = []
+    for words, users, uncovered in (
+        (None, 500, ("list of words",)),
+        (listed, None, ("number of documents",)),
+        (listed, 500, ()),
+    ):
+        place = tmp_path / f"{len(uncovered)} {users}"
+        units = units_of(samples, place / "data", 2, Given(users=users), words=words)
+        with user_datasets.using(FolderSet(units.layout, "documents", units.dimension)):
+            spec = RunSpec.of(dataset=FolderSet.name, rank=3, rounds=10, **NOISY)
+            *_, last = factorize_partitions(spec, units, place / "run")
+        assert last.statement.uncovered == uncovered
+        assert last.statement.nominal == bool(uncovered)
+        assert words is None or len(last.dictionary) == 51
         assert units.given == (users or len(samples))
-    assert said == [("list of words",), ("number of documents",), ()]
-    assert measured[1] == measured[2]  # of those who are there, however many there may be
+        baselines.append(last.errors["baseline"])
+    assert baselines[1] == baselines[2]  # of those who are there, however many there may be
 
 
 def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
     samples = documents()
     with pytest.raises(DataError, match="none of the listed words"):
         units_of(samples, tmp_path / "a", 2, words=["x"])
-    write(tmp_path / "b" / "0.parquet", unit=[1, 2], what=["a", "b"], how=[-1.0, 2.0])
-    source = open_folder(tmp_path / "b", ratings=False)
-    layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
-    with pytest.raises(DataError, match="the lowest value is -1"):
-        UnitPartitions(layout, Here(), quiet)
-    write(tmp_path / "c" / "0.parquet", unit=[1, 2], what=[3, 16], how=[1.0, 2.0])
-    source = open_folder(tmp_path / "c", ratings=False)
-    layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
-    with pytest.raises(DataError, match=r"there is a pixel 16; .* have 0 to 15"):
-        UnitPartitions(layout, Here(), quiet, (4, 4))
+    for name, what, how, shape, message in (
+        ("b", ["a", "b"], [-1.0, 2.0], (), "the lowest value is -1"),
+        ("c", [3, 16], [1.0, 2.0], ((4, 4),), r"there is a pixel 16; .* have 0 to 15"),
+    ):
+        write(tmp_path / name / "0.parquet", unit=[1, 2], what=what, how=how)
+        source = open_folder(tmp_path / name, ratings=False)
+        layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
+        with pytest.raises(DataError, match=message):
+            UnitPartitions(layout, Here(), quiet, *shape)
     units = units_of(samples, tmp_path / "d", 2)
     with user_datasets.using(FolderSet(units.layout, "documents", units.dimension)):
         spec = RunSpec.of(dataset=FolderSet.name, algorithm="nmf", rank=3)
@@ -179,17 +176,13 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
             next(factorize_partitions(spec, units, tmp_path / "run"))
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(tmp_path: Path, terminal: Terminal) -> None:
     folder = in_files(images(), tmp_path / "data", 2)
-    side = "x".join(map(str, images().shape or ()))
-    words = ["large", "moment-nmf", "--folder", str(folder), "--out", str(tmp_path / "run")]
-    words += ["--rank", "4", "--rounds", "20"]
-    assert main([*words, "--holds", "images", "--shape", side]) == 0
-    assert "of the average column" in capsys.readouterr().out
-    assert main([*words, "--holds", "images"]) == 2
-    assert "shape is missing: it must be given for images" in capsys.readouterr().err
-    assert main([*words, "--holds", "films"]) == 2
-    assert "holds = 'films' is not allowed" in capsys.readouterr().err
+    line = f"large moment-nmf --folder {folder} --out {tmp_path}/run --rank 4 --rounds 20 --holds"
+    shown = terminal.output(f"{line} images --shape 24x24")
+    assert "of the average column" in shown
+    assert "shape is missing: it must be given for images" in terminal.refusal(f"{line} images")
+    assert "holds = 'films' is not allowed" in terminal.refusal(f"{line} films")
 
 
 def test_datasets_become_partitions_and_give_what_they_give_in_memory(
@@ -202,15 +195,14 @@ def test_datasets_become_partitions_and_give_what_they_give_in_memory(
         assert len(layout.catalogue.source.files) == 4
         units = UnitPartitions(layout, Here(), quiet, samples.shape)
         assert units.given == len(samples)
-        exact = samples.values if samples.counts is None else samples.counts.toarray()
-        used = np.count_nonzero(np.asarray(exact), axis=1)
+        used = np.count_nonzero(dense(samples), axis=1)
         np.testing.assert_array_equal(units.counts[units.counts > 0], used[used > 0])
         with pytest.raises(DataError, match="holds Parquet files already"):
             write_samples(samples, folder, 4)
         with pytest.raises(ParameterError, match=f"at most {len(samples)}, the {samples.unit}s"):
             write_samples(samples, tmp_path / "more", len(samples) + 1)
-    place = tmp_path / "faces"
-    assert main(["datasets", "partition", "cartoon", "--folder", str(place), "--files", "2"]) == 0
-    told = capsys.readouterr()
-    assert "1,152,000 entries in 2 files" in told.out
-    assert "--holds images --shape 24x24" in told.err
+    line = f"datasets partition cartoon --folder {tmp_path}/faces --files 2"
+    assert main(line.split()) == 0
+    printed = capsys.readouterr()
+    assert "1,152,000 entries in 2 files" in printed.out
+    assert "--holds images --shape 24x24" in printed.err
