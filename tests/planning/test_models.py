@@ -4,33 +4,21 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import (
-    PassingRuns,
-    Record,
-    key_of,
-    record_of,
-    run_single_threaded,
-)
+from dpmc_core.experiments.store.records import PassingRuns, key_of, record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import kept, search
 from tests.terminal import Terminal
 
-BASE = RunSpec.of(
-    dataset="skewed",
-    n_users=400,
-    n_items=60,
-    n_ratings=8000,
-    algorithm="moments",
-    mechanism="gaussian",
-    epsilon=1.0,
-)
+SIZES = {"dataset": "skewed", "n_users": 400, "n_items": 60, "n_ratings": 8000}
+BASE = RunSpec.of(SIZES, algorithm="moments", mechanism="gaussian", epsilon=1.0)
 
 
 class KnownRuns(PassingRuns):
@@ -40,26 +28,27 @@ class KnownRuns(PassingRuns):
 
     def __init__(self, salt: int, noise: float) -> None:
         super().__init__()
-        template = record_of(run_single_threaded(BASE))
-        self._fields = {name: getattr(template, name) for name in Record.__dataclass_fields__}
+        self._template = record_of(run_single_threaded(BASE))
         self._salt, self._noise = salt, noise
 
     def know(self, spec: RunSpec) -> RunSpec:
-        epsilon = float(spec.noise.epsilon)
-        own = np.random.default_rng([self._salt, spec.seed]).normal() * 0.01
-        digits = round(math.log(epsilon) * 1e6) + 10**9
-        noise = np.random.default_rng([self._salt, spec.seed, digits]).normal() * self._noise
+        def normal(*more: int) -> float:
+            return float(np.random.default_rng([self._salt, spec.seed, *more]).normal())
+
+        epsilon, own = float(spec.noise.epsilon), normal() * 0.01
+        noise = normal(round(math.log(epsilon) * 1e6) + 10**9) * self._noise
         value = 0.9 - 0.02 * math.log2(epsilon) + own + noise
         known = {"key": key_of(spec), "value": value, "baseline": 0.85 + own}
-        self.add(Record(**{**self._fields, **known}))
+        self.add(replace(self._template, **known))
         return spec
 
 
-def searched(plan: ModelPlan, salt: int, noise: float) -> Search:
+def searched(salt: int, noise: float, **plan: Any) -> Search:
     """A search whose runs are all known already."""
-    runs, real = KnownRuns(salt, noise), plan.spec_at
-    object.__setattr__(plan, "spec_at", lambda place, seed: runs.know(real(place, seed)))
-    *_, last = search(plan, runs)
+    runs, searching = KnownRuns(salt, noise), ModelPlan(base=BASE, **plan)
+    real = searching.spec_at
+    object.__setattr__(searching, "spec_at", lambda place, seed: runs.know(real(place, seed)))
+    *_, last = search(searching, runs)
     return last
 
 
@@ -71,22 +60,17 @@ def test_the_interval_holds_the_truth(target: float | None, truth: float) -> Non
     """Of 30 searches by 95 % intervals at most 5 may miss (binomial: more have probability 0.003);
     Bonferroni makes them fewer.
     """
-    held, estimates, spent = 0, [], []
-    for salt in range(30):
-        found = searched(ModelPlan(base=BASE, target=target), salt, 0.01)
-        held += found.low <= truth <= found.high
-        estimates.append(math.log(found.estimate / truth))
-        spent.append(found.spent)
-        assert found.finished
-    assert held >= 25
-    assert abs(float(np.mean(estimates))) < 0.25
-    assert np.mean(spent) < 120
+    ends = [searched(salt, 0.01, target=target) for salt in range(30)]
+    assert all(end.finished for end in ends)
+    assert sum(end.low <= truth <= end.high for end in ends) >= 25
+    assert abs(np.mean([math.log(end.estimate / truth) for end in ends])) < 0.25
+    assert np.mean([end.spent for end in ends]) < 120
 
 
 def test_runs_are_spent_where_they_decide() -> None:
     """Far from the goal the fewest are enough; most are near it."""
-    found = searched(ModelPlan(base=BASE, target=0.86), 3, 0.01)
-    by_place = {probe.place: len(probe.values) for probe in found.probes}
+    end = searched(3, 0.01, target=0.86)
+    by_place = {probe.place: len(probe.values) for probe in end.probes}
     assert by_place[0.1] <= 6
     assert by_place[50.0] <= 6
     nearest = min(by_place, key=lambda place: abs(math.log(place / 4)))
@@ -95,46 +79,45 @@ def test_runs_are_spent_where_they_decide() -> None:
 
 def test_paired_seeds_take_a_seeds_own_part_out_against_a_baseline() -> None:
     """What a seed adds to a run and to its baseline alike is no noise."""
-    plan = ModelPlan(base=BASE)
-    found = searched(plan, 5, 1e-6)
-    assert found.high / found.low <= plan.within
-    assert found.low <= 2.0**2.5 <= found.high
+    end = searched(5, 1e-6)
+    assert end.high / end.low <= ModelPlan(base=BASE).within
+    assert end.low <= 2.0**2.5 <= end.high
 
 
 def test_an_end_that_nothing_decides_is_open() -> None:
     """The truth is just above the largest ε: nothing is clearly reached, and no number is made of
     the end of the range.
     """
-    found = searched(ModelPlan(base=BASE, target=0.7863), 1, 0.03)  # reached at ε = 51
-    assert found.ends_known == (True, False)
-    assert " up to " in found.sentence
-    assert found.as_dict()["interval_95"][1] is None
-    assert found.low < 51
+    end = searched(1, 0.03, target=0.7863)  # reached at ε = 51
+    assert end.ends_known == (True, False)
+    assert " up to " in end.sentence
+    assert end.as_dict()["interval_95"][1] is None
+    assert end.low < 51
 
 
 def test_an_estimate_lies_in_its_interval() -> None:
     for salt in range(8):
-        found = searched(ModelPlan(base=BASE, target=0.85, runs=6), salt, 0.08)
-        assert found.low <= found.estimate <= found.high
+        end = searched(salt, 0.08, target=0.85, runs=6)
+        assert end.low <= end.estimate <= end.high
 
 
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
-    unreached = searched(ModelPlan(base=BASE, target=0.5), 0, 0.01)
-    assert unreached.finished
-    assert unreached.crossing == "above"
+    unreached, reached = (searched(0, 0.01, target=target) for target in (0.5, 1.5))
     assert re.search(
         r"does not reach held-out RMSE at most 0\.5 up to a total ε of 50: its best is 0\.7\d+",
         unreached.sentence,
     )
+    assert "reaches held-out RMSE at most 1.5 at a total ε of 0.1 already" in reached.sentence
+    for end, crossing, interval in (
+        (unreached, "above", [50.0, None]),
+        (reached, "below", [None, 0.1]),
+    ):
+        assert (end.finished, end.crossing) == (True, crossing)
+        assert end.as_dict()["interval_95"] == interval
+    assert unreached.caveats[0] == "More people or another method may reach it."
+    assert "Search from below 0.1" in reached.caveats[0]
     (probe,) = unreached.probes
     assert unreached.as_dict()["best"] == {"place": 50.0, "mean": probe.mean}
-    assert unreached.as_dict()["interval_95"] == [50.0, None]
-    assert unreached.caveats[0] == "More people or another method may reach it."
-    reached = searched(ModelPlan(base=BASE, target=1.5), 0, 0.01)
-    assert (reached.finished, reached.crossing) == (True, "below")
-    assert "reaches held-out RMSE at most 1.5 at a total ε of 0.1 already" in reached.sentence
-    assert reached.as_dict()["interval_95"] == [None, 0.1]
-    assert "Search from below 0.1" in reached.caveats[0]
 
 
 def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Terminal) -> None:
@@ -145,16 +128,18 @@ def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Termin
     assert printed["best"]["place"] == 1.0
 
 
+WIDE: dict[str, Any] = {"least": 0.05, "most": 200.0, "within": 3.0, "runs": 6}
+
+
 def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
-    plan = ModelPlan(base=BASE, target=0.85, least=0.05, most=200.0, within=3.0, runs=6)
+    plan = ModelPlan(base=BASE, target=0.85, **WIDE)
     with RunStore(tmp_path / "runs.sqlite") as store:
         *_, first = search(plan, store, jobs=1)
-        kept = store.count()
+        count = store.count()
         *_, again = search(plan, store, jobs=1)
-        assert store.count() == kept
-    assert again.before == again.spent == first.spent == kept
-    assert (again.low, again.high, again.estimate) == (first.low, first.high, first.estimate)
-    assert first.estimate is not None
+        assert store.count() == count
+    assert again.before == again.spent == first.spent == count
+    assert replace(again, before=0) == replace(first, before=0)
     assert first.low < first.estimate < first.high
 
 
@@ -170,7 +155,7 @@ def test_a_quick_look_makes_the_first_runs_of_the_search() -> None:
 
 def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None:
     """Reached on average wherever it was looked: the middle of an interval is no estimate."""
-    plan = ModelPlan(base=BASE, target=0.95, least=0.05, most=200.0, within=3.0, runs=6)
+    plan = ModelPlan(base=BASE, target=0.95, **WIDE)
     states = list(search(plan, PassingRuns(), jobs=1))
     last = states[-1]
     assert last.estimate is None
@@ -178,12 +163,11 @@ def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None
     assert "from a total ε of at most" in last.sentence
     assert "no run narrows it down further" in last.sentence
     assert states[0].sentence.startswith("Nothing is known yet of where")
-    known = kept(plan, PassingRuns())
-    assert known is None
+    assert kept(plan, PassingRuns()) is None
 
 
 def test_what_is_kept_is_said_without_a_run() -> None:
-    plan = ModelPlan(base=BASE, target=0.85, least=0.05, most=200.0, within=3.0, runs=6)
+    plan = ModelPlan(base=BASE, target=0.85, **WIDE)
     runs = PassingRuns()
     *_, last = search(plan, runs, jobs=1)
     assert kept(plan, runs) == replace(last, before=last.spent)
@@ -209,13 +193,13 @@ def test_people_can_be_asked() -> None:
     plan = ModelPlan(
         base=BASE.replace(epsilon=2.0), vary="n_users", least=100, most=4000, within=3.0, runs=6
     )
-    *_, found = search(plan, PassingRuns(), jobs=1)
-    assert 100 <= found.low < found.high <= 4000
-    assert " people on (" in found.sentence
+    *_, last = search(plan, PassingRuns(), jobs=1)
+    assert 100 <= last.low < last.high <= 4000
+    assert " people on (" in last.sentence
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"vary": "rank"}, "one of epsilon, n_users"),
         ({"least": 5, "most": 5}, "below most"),
@@ -226,8 +210,8 @@ def test_people_can_be_asked() -> None:
         ({"vary": "n_users", "least": 0.1}, "whole numbers of people"),
     ],
 )
-def test_contradictions(changed: dict[str, object], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_contradictions(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         ModelPlan(**{"base": BASE, **changed})  # type: ignore[arg-type]
 
 

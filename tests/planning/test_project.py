@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.planning.project import Item, Project, project_from_toml, share_out
-from dpmc_core.privacy import Ledger, Release, ledger_from_text, state
+from dpmc_core.privacy import Ledger, ledger_from_text, state
 from dpmc_core.privacy.account import tightest
+from tests.privacy.helpers import release
 from tests.terminal import Terminal
 
 AGES = Item(name="ages", query="mean", people=2000, low=0, high=110, share=2)
@@ -34,13 +36,12 @@ def test_shares_of_gaussian_noise_are_parts_of_what_is_spent() -> None:
     """Σ(Δ/σ)² of each item, by hand: replacing one moves a mean by 110/2000, a count by 1, and two
     bins by 1 each.
     """
-    shared = share_out(Project(items=(AGES, ILL, TOWNS), epsilon=1.0))
-    moved = {"ages": 110 / 2000, "ill": 1.0, "towns": math.sqrt(2)}
-    spent = []
-    for item, release in zip(shared.project.items, shared.releases, strict=True):
-        assert isinstance(release.mechanism, Gaussian)
-        assert release.l2_sensitivity == pytest.approx(moved[item.name], rel=1e-12)
-        spent.append(item.releases * (moved[item.name] / release.mechanism.scale) ** 2)
+    releases = share_out(Project(items=(AGES, ILL, TOWNS), epsilon=1.0)).releases
+    moved = [110 / 2000, 1.0, math.sqrt(2)]
+    assert [r.l2_sensitivity for r in releases] == pytest.approx(moved, rel=1e-12)
+    assert all(isinstance(r.mechanism, Gaussian) for r in releases)
+    assert [r.count for r in releases] == [1, 3, 1]
+    spent = [r.count * (m / r.mechanism.scale) ** 2 for r, m in zip(releases, moved, strict=True)]
     assert [x / sum(spent) for x in spent] == pytest.approx([0.5, 0.25, 0.25], rel=1e-9)
 
 
@@ -68,8 +69,8 @@ def test_a_project_is_extended_later_within_the_same_budget() -> None:
 
 def test_margins_are_of_the_noise_that_is_planned() -> None:
     shared = share_out(Project(items=(ILL, TOWNS)))
-    for item, release in zip(shared.project.items, shared.releases, strict=True):
-        margin, noise = item.margin(release), release.mechanism
+    for item, planned in zip(shared.project.items, shared.releases, strict=True):
+        margin, noise = item.margin(planned), planned.mechanism
         inside = float(noise.cdf(margin) - noise.cdf(-margin))
         assert inside ** (12 if item.query == "histogram" else 1) == pytest.approx(0.95, rel=1e-9)
 
@@ -93,22 +94,20 @@ share = 2.0
 
 def test_a_file_is_planned_kept_and_extended(tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / "project.toml").write_text(TOML)
-    kept = tmp_path / "ledger.json"
-    begin = f"plan project {tmp_path}/project.toml --keep {kept}"
+    file = tmp_path / "ledger.json"
+    begin = f"plan project {tmp_path}/project.toml --keep {file}"
     shown = terminal.output(begin)
     assert "kept for later" in shown
     assert "ages: ±" in shown
     later = '[[release]]\nname = "again"\nquery = "mean"\n'
     (tmp_path / "later.toml").write_text(f"epsilon = 2.0\n{later}")
-    extend = f"plan project {tmp_path}/later.toml --spent {kept}"
-    made = terminal.json(extend)
-    assert made["epsilon_with_these"] == pytest.approx(2.0, rel=1e-5)
-    assert len(made["ledger"]["releases"]) == 3
+    extend = f"plan project {tmp_path}/later.toml --spent {file}"
+    answer = terminal.json(f"{extend} --keep {file}")
+    assert answer["epsilon_with_these"] == pytest.approx(2.0, rel=1e-5)
+    raw = json.loads(file.read_text())
+    assert len(raw["releases"]) == len(answer["ledger"]["releases"]) == 3
     assert "may hold what was spent before" in terminal.refusal(begin)
-    terminal.json(f"{extend} --keep {kept}")
-    raw = json.loads(kept.read_text())
-    assert len(raw["releases"]) == 3
-    kept.write_text(json.dumps({**raw, "version": 7}))
+    file.write_text(json.dumps({**raw, "version": 7}))
     assert "version" in terminal.refusal(extend)
 
 
@@ -143,9 +142,8 @@ def test_a_figure_that_rests_on_our_own_proof_is_marked() -> None:
     assert shared.published == pytest.approx(
         state(shared.ledger, 1e-5).epsilon_published, rel=1e-12
     )
-    assert ("not been peer-reviewed" in shared.sentence) == (
-        shared.published > 1.005 * shared.with_these
-    )
+    marked = shared.published > 1.005 * shared.with_these
+    assert ("not been peer-reviewed" in shared.sentence) == marked
     assert "peer-reviewed" not in share_out(Project(items=(AGES, TOWNS))).sentence
     assert shared.as_dict()["epsilon_by_published_results"] == shared.published
 
@@ -160,16 +158,6 @@ def test_a_project_is_read_as_it_was_written(name: str, releases: int, share: fl
     project = Project(items=(item,), epsilon=2.5, mechanism="huber", reserve=0.25)
     assert project_from_toml(project.to_toml()) == project
     part = item.part(replacing=False)
-    release = Release(
-        what=part.what,
-        mechanism=Gaussian(scale=2.0),
-        l1_sensitivity=part.l1,
-        l2_sensitivity=part.l2,
-        unit="record",
-        neighbours="add/remove-one",
-        coordinates=part.coordinates,
-        count=part.count,
-        sound=True,
-        source=part.source,
-    )
-    assert ledger_from_text(json.dumps(Ledger((release,)).as_dict())).releases == (release,)
+    usual = release(Gaussian(scale=2.0), part.count, part.l1, part.l2, part.coordinates)
+    book = Ledger((replace(usual, what=part.what, source=part.source),))
+    assert ledger_from_text(json.dumps(book.as_dict())).releases == book.releases
