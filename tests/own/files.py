@@ -23,6 +23,7 @@ __all__ = [
     "picture_file",
     "pictures_zip",
     "read_table",
+    "six",
     "spoiled",
     "table_of",
     "zipped",
@@ -92,9 +93,13 @@ def picture_file(pixels: np.ndarray | Image.Image, kind: str = "PNG", **options:
     return out.getvalue()
 
 
-def pictures_zip(count: int = 8, **options: object) -> bytes:
-    made = [picture(seed=k, **options) for k in range(count)]  # type: ignore[arg-type]
-    return zipped({f"class {k % 2}/{k}.png": one for k, one in enumerate(made)})
+def pictures_zip(count: int = 8) -> bytes:
+    return zipped({f"class {k % 2}/{k}.png": picture(seed=k) for k in range(count)})
+
+
+def six(image: bytes, ending: str = "png") -> bytes:
+    """An archive that holds one picture six times."""
+    return zipped({f"{k}.{ending}": image for k in range(6)})
 
 
 def documents_zip(count: int = 8, folders: Sequence[str] = "ab") -> bytes:

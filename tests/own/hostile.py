@@ -29,6 +29,7 @@ from tests.own.files import (
     picture,
     picture_file,
     pictures_zip,
+    six,
     zipped,
 )
 
@@ -120,10 +121,6 @@ def members_that_are_locked() -> bytes:
         while (at := whole.find(mark, at + 1)) >= 0:
             whole[at + flag] |= 1
     return bytes(whole)
-
-
-def six(image: bytes, ends: str = "png") -> bytes:
-    return zipped({f"{k}.{ends}": image for k in range(6)})
 
 
 def png(**save: object) -> bytes:
