@@ -1,6 +1,7 @@
 """Each table is read as it is meant, or asked about with the right reading among the choices."""
 
 import itertools
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,16 @@ from dpmc_core.errors import DPMCError
 from tests.own.corpus import Case, Known, corpus
 
 CASES = list(corpus())
+# what is taken otherwise, and asked about with the right reading among the choices
+MISTAKEN = re.compile(
+    "board games|Goodreads without header|tags without header|Goodreads, .*False|blanks between"
+)
+# what is taken rightly, and asked about all the same; all other tables are read without a question
+DOUBTFUL = re.compile(
+    "MovieLens with titles|tags|beers|shop re|who, what|games played|.*without header|.*, False|"
+    "wide (a date|names|ages|survey|sums|means), |commas in titles|a code|a last line with|u.data|"
+    "one blank|a row called|a first row|a pivot|sums of|items by|jokes|Parquet .* without a name"
+)
 
 
 def held(case: Case, **choices: Any) -> tuple[Known, tuple[Question, ...]]:
@@ -21,31 +32,30 @@ def held(case: Case, **choices: Any) -> tuple[Known, tuple[Question, ...]]:
     form = {name: choices.get(name, "") for name in ("separator", "header")}
     table = open_table(case.file, case.data, **form)
     chosen = RatingsReading(**choices)
-    reading, asked = guess_ratings(table, {name: getattr(chosen, name) for name in choices})
-    reading = replace(reading, **choices)
-    ratings, _ = ratings_of(case.file, table.frame, reading, "")
+    reading, questions = guess_ratings(table, {name: getattr(chosen, name) for name in choices})
+    ratings, _ = ratings_of(case.file, table.frame, replace(reading, **choices), "")
     users, items = ratings.user_labels, ratings.item_labels
-    found = {
-        (users[u], items[i]): v
-        for u, i, v in zip(ratings.users, ratings.items, ratings.values, strict=True)
-    }
-    return found, asked
+    cells = zip(ratings.users, ratings.items, ratings.values, strict=True)
+    return {(users[u], items[i]): v for u, i, v in cells}, questions
 
 
-def what_becomes_of(case: Case) -> str:
-    found, asked = held(case)
-    if found == case.right:
-        return "read"
-    for choices in itertools.product(*(("", *question.choices) for question in asked)):
-        given = {q.field: c for q, c in zip(asked, choices, strict=True) if c != q.choices[0]}
+def answerable(case: Case, questions: tuple[Question, ...]) -> bool:
+    """Whether some answers make the reading right."""
+    for choices in itertools.product(*(("", *question.choices) for question in questions)):
+        pairs = zip(questions, choices, strict=True)
+        answers = {q.field: c for q, c in pairs if c != q.choices[0]}
         try:
-            if given and held(case, **given)[0] == case.right:
-                return "asked"
+            if answers and held(case, **answers)[0] == case.right:
+                return True
         except DPMCError:
             continue
-    return "wrong, " + ("asked about" if asked else "in silence")
+    return False
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_a_table_is_read_rightly_or_asked_about(case: Case) -> None:
-    assert what_becomes_of(case) in ("read", "asked")
+    ratings, questions = held(case)
+    mistaken = bool(MISTAKEN.match(case.name))
+    assert (ratings == case.right) != mistaken
+    assert bool(questions) == (mistaken or bool(DOUBTFUL.match(case.name)))
+    assert not mistaken or answerable(case, questions)

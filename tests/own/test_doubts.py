@@ -14,7 +14,7 @@ from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
 from dpmc_core.errors import DataError, ParameterError
-from tests.own.files import entries, faces_like, mat, npy, read_table, table_of
+from tests.own.files import faces_like, mat, npy, read_table, table_of
 
 
 def jokes(header: bool = False, users: int = 60, items: int = 12) -> bytes:
@@ -56,10 +56,10 @@ def test_both_forms_of_repeating_it_read_the_same() -> None:
     assert option_text(("Group 1.0", 5.0, -1.5)) == "Group 1.0,5,-1.5"
 
 
-def table(values: np.ndarray, first: str = "user", columns: str = "i") -> bytes:
-    names = (f"{columns}{k}" for k in range(values.shape[1]))
+def table(values: np.ndarray) -> bytes:
+    names = (f"i{k}" for k in range(values.shape[1]))
     rows = [",".join([f"u{k}", *(f"{v:g}" for v in row)]) for k, row in enumerate(values)]
-    return "\n".join([",".join([first, *names]), *rows]).encode()
+    return "\n".join([",".join(["user", *names]), *rows]).encode()
 
 
 def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:
@@ -104,14 +104,7 @@ def test_what_is_no_code_and_no_count_stays(values: np.ndarray) -> None:
     assert (reading.missing, reading.without, doubts) == ((), (), {})
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean", "count"])
-def test_sums_and_means_are_no_items(kind: str) -> None:
-    values = pd.DataFrame(STARS).mask(RNG(5).random(STARS.shape) < 0.3)
-    summary = values.agg(kind, axis=1).round(3)
-    reading, doubts = doubts_of(np.column_stack([values, summary]))
-    assert reading.without == ("i6",)
-    assert "without" in doubts
-    # and items that hardly anybody rates are no counts
+def test_items_that_hardly_anybody_rates_are_no_counts() -> None:
     reading, doubts = doubts_of((RNG(5).random((500, 5)) < 0.002).astype(float))
     assert reading.without == ()
     assert "without" not in doubts
@@ -241,16 +234,6 @@ def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
     assert any("No column says that it names users: 'who'" in doubt for doubt in unnamed.doubts)
     assert any("99 stands in 28 cells" in doubt for doubt in unnamed.doubts)
     assert not any("names users" in doubt for doubt in named.doubts)
-
-
-def test_a_table_of_items_by_users_protects_users() -> None:
-    wide = read_table(table(STARS))
-    data = table(STARS.T, "movie", "u").replace(b"\nu", b"\ni")
-    turned = read_table(data)
-    assert turned.reading.layout == "turned"
-    assert any("Rows are taken as items" in doubt for doubt in turned.doubts)
-    assert entries(wide) == entries(turned)
-    assert read_table(data, layout="wide", user="movie").ratings.n_users == 6
 
 
 @pytest.mark.parametrize(

@@ -60,23 +60,6 @@ def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps
     assert (whole.n_users, len(whole)) == (60, 239)
 
 
-@pytest.mark.parametrize("corner", ["userId", "", "id"])
-def test_the_first_line_of_a_pivot_names_its_items(corner: str) -> None:
-    rows = [",".join([str(u), *(str((u * i) % 5 + 1) for i in range(5))]) for u in range(1, 9)]
-    one = read_table("\n".join([f"{corner},101,102,103,104,105", *rows]).encode(), layout="wide")
-    assert one.ratings.item_labels == ("101", "102", "103", "104", "105")
-    assert (one.ratings.n_users, one.ratings.high) == (8, 5.0)
-
-
-def test_a_table_without_names_is_still_read_from_its_first_line() -> None:
-    rows = [
-        f"{who},{i},{(i + k) % 5 + 1}"
-        for k, who in enumerate(("ann", "bob", "cid"))
-        for i in range(5)
-    ]
-    assert len(open_table("a.csv", "\n".join(rows).encode()).frame) == 15
-
-
 def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
     alike = "a" * 90
     header = ",".join(["user", *[alike] * 4000])

@@ -28,7 +28,6 @@ from tests.own.files import (
     long_csv,
     mat,
     npy,
-    parquet,
     picture,
     picture_file,
     pictures_zip,
@@ -40,40 +39,8 @@ from tests.own.files import (
 )
 
 
-def reference(data: bytes) -> dict[tuple[str, str], float]:
-    """Long tables read by hand."""
-    rows = [line.split(",") for line in data.decode().splitlines()[1:]]
-    return {(user, item): float(value) for _, user, item, value in rows}
-
-
-@pytest.mark.parametrize(
-    ("file", "data"),
-    [
-        ("a.csv", long_csv()),
-        ("a.tsv", long_csv(separator="\t")),
-        ("a.csv", long_csv(separator=";")),
-        ("a.dat", long_csv().replace(b",", b"::")),
-        ("a.parquet", parquet(long_csv())),
-        ("a.csv", b"\xef\xbb\xbf" + long_csv()),
-        ("a.csv", long_csv().decode().encode("utf-16")),
-        ("a.csv", long_csv().replace(b"\n", b"\r\n")),
-    ],
-)
-def test_the_same_ratings_come_from_every_form(file: str, data: bytes) -> None:
-    assert entries(read_table(data, file)) == reference(long_csv())
-
-
-def test_columns_are_guessed_without_names() -> None:
-    lines = long_csv().decode().splitlines()[1:]
-    rows = (line.partition(",")[::2] for line in lines)
-    own_set = read_table("\n".join(f"{rest},{when}" for when, rest in rows).encode())
-    reading = own_set.reading
-    assert (reading.user, reading.item, reading.value) == ("column 1", "column 2", "column 3")
-    assert own_set.options() == {}
-
-
 def test_a_wide_table_is_the_same_as_a_long_one() -> None:
-    known = reference(long_csv())
+    known = entries(read_table(long_csv()))
     wide = pd.Series(known).unstack()
     own_set = read_table(wide.rename_axis("user").to_csv().encode())
     assert own_set.reading.layout == "wide"
@@ -366,19 +333,3 @@ def test_spoiled_files_end_in_a_sentence() -> None:
         slowest = max(slowest, time.process_time() - started)
     assert 300 < refused < 1500
     assert slowest < 5.0
-
-
-def test_a_frame_with_odd_columns_is_read() -> None:
-    frame = pd.DataFrame(
-        {
-            "user": [1.0, 2.0] * 8,
-            "item": sorted(list(range(8)) * 2),
-            "when": pd.date_range("2020", periods=16),
-            "rating": ([1, 2, 3, 4] * 4),
-        }
-    )
-    out = io.BytesIO()
-    frame.to_parquet(out)
-    own_set = read_table(out.getvalue(), "a.parquet")
-    assert own_set.ratings.user_labels == ("1", "2")  # whole numbers stay whole
-    assert own_set.reading.value == "rating"
