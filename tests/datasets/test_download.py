@@ -80,6 +80,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str):
     return serve
 
 
+def refused(message: str) -> None:
+    with pytest.raises(DownloadError, match=message):
+        download.fetch("ml-100k")
+
+
 def test_good_download_unpacks_and_reports_progress(place) -> None:
     folder = place(GOOD)
     seen: list[tuple[int, int]] = []
@@ -95,8 +100,7 @@ def test_a_second_download_replaces_the_first_only_when_complete(place) -> None:
     download.fetch("ml-100k")
     (folder / "mark").write_text("first")
     place(GOOD[:-100], checksum_of=GOOD)
-    with pytest.raises(DownloadError, match="wrong checksum"):
-        download.fetch("ml-100k")
+    refused("wrong checksum")
     assert (folder / "mark").exists()
     place(GOOD)
     download.fetch("ml-100k")
@@ -117,8 +121,7 @@ def test_leftovers_of_a_killed_fetch_are_cleared_after_a_day(place) -> None:
 
 def test_connection_cut_short(place) -> None:
     folder = place(GOOD[:3000], claimed=len(GOOD), checksum_of=GOOD)
-    with pytest.raises(DownloadError, match=r"the connection was lost|wrong checksum"):
-        download.fetch("ml-100k")
+    refused(r"the connection was lost|wrong checksum")
     assert not folder.exists()
 
 
@@ -126,8 +129,7 @@ def test_no_server(place, monkeypatch: pytest.MonkeyPatch) -> None:
     place(GOOD)
     known = dataclasses.replace(catalogue()["ml-100k"], url="http://127.0.0.1:9/set.zip")
     monkeypatch.setattr(download, "entry", lambda name: known)
-    with pytest.raises(DownloadError, match=r"no connection.*synthetic"):
-        download.fetch("ml-100k")
+    refused(r"no connection.*synthetic")
 
 
 @pytest.mark.parametrize(
@@ -143,19 +145,16 @@ def test_no_server(place, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_members_that_leave_the_folder_are_refused(place, body: bytes, tmp_path: Path) -> None:
     folder = place(body)
-    with pytest.raises(DownloadError, match="unsafe member"):
-        download.fetch("ml-100k")
+    refused("unsafe member")
     assert not folder.exists()
     assert not list(tmp_path.rglob("evil*"))
 
 
 def test_not_a_zip_and_wrong_content(place) -> None:
     place(b"<html>please log in</html>")
-    with pytest.raises(DownloadError, match="not a complete zip"):
-        download.fetch("ml-100k")
+    refused("not a complete zip")
     place(archive(("ml-100k/other", b"x")))
-    with pytest.raises(DownloadError, match=r"holds no u\.data"):
-        download.fetch("ml-100k")
+    refused(r"holds no u\.data")
 
 
 def test_cancel(place) -> None:
@@ -169,16 +168,14 @@ def test_unwritable_folder(place, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     place(GOOD)
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "file" / "data"))
-    with pytest.raises(DownloadError, match="cannot be stored"):
-        download.fetch("ml-100k")
+    refused("cannot be stored")
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(DownloadError, match=r"read-only.*DPMC_DATA_DIR"):
-        download.fetch("ml-100k")
+    refused(r"read-only.*DPMC_DATA_DIR")
 
 
 def test_synthetic_sets_need_no_download() -> None:

@@ -1,6 +1,7 @@
 """Loaders on the real files, and on damaged ones."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,12 @@ def test_movielens(data_dir: Path, name: str, users: int, items: int, count: int
 
 
 @pytest.mark.data
-def test_sweetrs_both_readings_of_zero(data_dir: Path) -> None:
+def test_sweetrs_both_readings_of_zero(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sweetrs").mkdir()  # its ratings alone are enough
+    shutil.copy(data_dir / "sweetrs" / "ratings-final.csv", tmp_path / "sweetrs")
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     missing, rating = loaders.load("sweetrs"), loaders.load("sweetrs", zeros="rating")
     assert (missing.n_users, missing.n_items) == (rating.n_users, rating.n_items) == (1476, 77)
     assert missing.values.min() == 1
@@ -55,50 +61,34 @@ def test_published_split(data_dir: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("keep", "words"), [(40_000, "hold 40,000 and 20,000"), (0, "cannot be read")]
+    ("load", "file", "content", "message"),
+    [
+        (loaders.published_split, "u1.base", "40000", "hold 40,000 and 20,000"),
+        (loaders.published_split, "u1.base", "0", "cannot be read"),
+        (loaders.load, "u.data", "500", "500 ratings were read where 100,000 are expected"),
+        (loaders.load, "u.data", "500 12\t9", "cut short"),
+        (loaders.load, "u.data", "500 x\ty\tz\t0\n", "cannot be read"),
+        (loaders.load, "u.data", "0", "cannot be read"),
+    ],
 )
-def test_truncated_published_split(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int, words: str
-) -> None:
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    (tmp_path / "ml-100k").mkdir()
-    for name in ("u.data", "u1.base", "u1.test"):
-        lines = (data_dir / "ml-100k" / name).read_text().splitlines(keepends=True)
-        (tmp_path / "ml-100k" / name).write_text(
-            "".join(lines[:keep] if name == "u1.base" else lines)
-        )
-    with pytest.raises(DataError, match=words):
-        loaders.published_split("ml-100k")
-
-
-@pytest.mark.data
 def test_damaged_files_are_named(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    load: Callable[[str], object],
+    file: str,
+    content: str,
+    message: str,
 ) -> None:
+    """Only so many lines are there, and something else after them."""
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    (tmp_path / "ml-100k").mkdir()
-    source = (data_dir / "ml-100k" / "u.data").read_text().splitlines(keepends=True)
-    target = tmp_path / "ml-100k" / "u.data"
-    for text, words in (
-        ("".join(source[:500]), "500 ratings were read where 100,000 are expected"),
-        ("".join(source[:500]) + "12\t9", "cut short"),
-        ("".join(source[:500]) + "x\ty\tz\t0\n", "cannot be read"),
-        ("", "cannot be read"),
-    ):
-        target.write_text(text)
-        with pytest.raises(DataError, match=words):
-            loaders.load("ml-100k")
-    (tmp_path / "sweetrs").mkdir()
-    shutil.copy(data_dir / "sweetrs" / "ratings-final.csv", tmp_path / "sweetrs")
-    assert len(loaders.load("sweetrs")) > 30_000
-
-
-def write_movielens_10m(folder: Path, rows: list[tuple[int, int, float]], title: bytes) -> None:
-    folder.mkdir()
-    (folder / "ratings.dat").write_text(
-        "".join(f"{u}::{i}::{r:g}::978300760\n" for u, i, r in rows)
-    )
-    (folder / "movies.dat").write_bytes(b"10::" + title + b" (1999)::Drama\n")
+    shutil.copytree(data_dir / "ml-100k", tmp_path / "ml-100k")
+    damaged = tmp_path / "ml-100k" / file
+    count, _, rest = content.partition(" ")
+    lines = damaged.read_text().splitlines(keepends=True)
+    damaged.write_text("".join(lines[: int(count)]) + rest)
+    with pytest.raises(DataError, match=message):
+        load("ml-100k")
 
 
 def test_double_colon_format_without_the_real_file(
@@ -106,12 +96,13 @@ def test_double_colon_format_without_the_real_file(
 ) -> None:
     """The ML-10M layout: half stars, UTF-8 titles, ids with gaps."""
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    write_movielens_10m(
-        tmp_path / "ml-10M100K", [(1, 10, 3.5), (5, 10, 0.5), (5, 122, 5)], "Amélie".encode()
-    )
+    known = entry("ml-10m")
+    known.path().mkdir()
+    rows = "1::10::3.5::978300760\n5::10::0.5::978300760\n5::122::5::978300760\n"
+    (known.path() / "ratings.dat").write_text(rows)
+    (known.path() / "movies.dat").write_text("10::Amélie (1999)::Drama\n", "utf-8")
     with pytest.raises(DataError, match="3 ratings were read where 10,000,054"):
         loaders.load("ml-10m")
-    known = entry("ml-10m")
     ratings = loaders._ml_double_colon(known, known.path(), "missing")
     assert (ratings.n_users, ratings.n_items) == (2, 2)
     assert ratings.values.tolist() == [3.5, 0.5, 5.0]
@@ -173,7 +164,7 @@ def test_messages_about_files_name_no_path_of_the_server(
 
 
 @pytest.mark.parametrize(
-    ("users", "items", "values", "words"),
+    ("users", "items", "values", "message"),
     [
         ([0], [0], [float("nan")], "rating number 1"),
         ([0, 1], [0, 1], [1, float("inf")], "rating number 2"),
@@ -181,28 +172,27 @@ def test_messages_about_files_name_no_path_of_the_server(
         ([0, 0], [1, 1], [1, 2], "more than once"),
         ([-1], [0], [1], "user -1"),
         ([0], [0, 1], [1], "one length"),
+        ([0], [7], [1], "item 7; allowed are 0 to 2"),
     ],
 )
-def test_bad_ratings_are_refused(users, items, values, words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        Ratings.checked(
-            np.array(users, dtype=int), np.array(items, dtype=int), np.array(values, dtype=float)
-        )
-
-
-def test_numbers_outside_the_matrix_are_refused() -> None:
-    with pytest.raises(DataError, match="item 7; allowed are 0 to 2"):
-        Ratings.checked(np.array([0]), np.array([7]), np.array([1.0]), n_users=1, n_items=3)
+def test_bad_ratings_are_refused(
+    users: list[int], items: list[int], values: list[float], message: str
+) -> None:
+    sizes = {"n_users": 1, "n_items": 3} if 7 in items else {}
+    arrays = np.array(users, dtype=int), np.array(items, dtype=int), np.array(values, dtype=float)
+    with pytest.raises(DataError, match=message):
+        Ratings.checked(*arrays, **sizes)
 
 
 def test_low_rank_is_what_the_thesis_says() -> None:
-    data = low_rank(80, 60, rank=4, observed=0.25, value_scale=2.0, seed=5)
+    data, again = (
+        low_rank(80, 60, rank=4, observed=0.25, value_scale=2.0, seed=5) for _ in range(2)
+    )
     assert len(data) == 1200
     whole = data.truth.left @ data.truth.right.T
     assert np.linalg.matrix_rank(whole) == 4
     np.testing.assert_allclose(data.values, whole[data.users, data.items])
     assert data.truth.left.max() <= 2
-    again = low_rank(80, 60, rank=4, observed=0.25, value_scale=2.0, seed=5)
     assert np.array_equal(data.values, again.values)
 
 

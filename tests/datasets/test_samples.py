@@ -4,6 +4,7 @@ import io
 import pickle
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,8 +67,8 @@ def test_black_images_are_left_out_and_said() -> None:
     stack = np.ones((3, 2, 2))
     stack[1] = 0
     samples = Samples.of_images(stack, name="x", labels=("a", "b", "c"))
-    assert len(samples) == 2
     assert samples.labels == ("a", "c")
+    assert len(samples) == 2
     assert "1 image is all black: left out." in samples.notes[0]
 
 
@@ -75,20 +76,17 @@ def test_contamination_is_as_section_4_3_says() -> None:
     clean = cartoon_faces(200, 0)
     spoiled = contaminate(clean, 0.1, 0.7, seed=5)
     assert spoiled.spoiled.size == 20
+    before, after = np.asarray(clean.values), np.asarray(spoiled.values)
     same = np.setdiff1d(np.arange(200), spoiled.spoiled)
-    np.testing.assert_array_equal(spoiled.values[:, same], clean.values[:, same])
-    changed = np.asarray(spoiled.values[:, spoiled.spoiled]) != np.asarray(
-        clean.values[:, spoiled.spoiled]
-    )
+    np.testing.assert_array_equal(after[:, same], before[:, same])
+    old, new = before[:, spoiled.spoiled], after[:, spoiled.spoiled]
     # U[−1, 1] lowers a dark pixel to where it was, 0, half of the time: between 35 % and 70 %
     # differ
-    assert 0.3 < changed.mean() < 0.7
-    moved = np.asarray(spoiled.values - clean.values)[:, spoiled.spoiled] / np.asarray(
-        clean.values
-    )[:, spoiled.spoiled].max(axis=0)
+    assert 0.3 < (new != old).mean() < 0.7
+    moved = (new - old) / old.max(axis=0)
     assert np.abs(moved).max() <= 1 + 1e-9
     assert moved.max() > 0.98
-    assert np.asarray(spoiled.values).min() >= 0
+    assert after.min() >= 0
     with pytest.raises(DataError, match="for images"):
         contaminate(topic_documents(10, 0))
     with pytest.raises(ParameterError, match="contaminated"):
@@ -102,65 +100,72 @@ def test_cartoon_faces_are_made_of_their_parts() -> None:
     overlap = table.T @ table - np.eye(len(_PARTS))
     assert overlap.max() < 0.65  # glasses and eyes; all others are far less alike
     faces = cartoon_faces(300, 1)
-    left = (
-        np.asarray(faces.values)
-        - table @ np.linalg.lstsq(table, np.asarray(faces.values), rcond=None)[0]
-    )
+    values = np.asarray(faces.values)
+    left = values - table @ np.linalg.lstsq(table, values, rcond=None)[0]
     assert np.linalg.norm(left) ** 2 / 300 < 0.05
     np.testing.assert_array_equal(faces.values, cartoon_faces(300, 1).values)
     with pytest.raises(ParameterError, match="n_samples"):
         cartoon_faces(1)
 
 
+def words_of(**options: Any) -> tuple[str, ...]:
+    chosen = TextFilter(**{"min_documents": 1, "max_share": 1.0, **options})
+    return samples_of_texts(TEXTS, name="x", chosen=chosen).words
+
+
 def test_tf_idf_is_scikit_learns() -> None:
-    samples = samples_of_texts(
-        TEXTS, name="x", chosen=TextFilter(min_documents=1, max_share=1.0, stop_words=False)
-    )
-    maker = TfidfVectorizer(token_pattern=r"(?u)\b[^\W\d_]{3,}\b")
-    expected = maker.fit_transform(TEXTS).T
-    assert samples.words == tuple(maker.get_feature_names_out())
+    chosen = TextFilter(min_documents=1, max_share=1.0, stop_words=False)
+    samples = samples_of_texts(TEXTS, name="x", chosen=chosen)
+    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b[^\W\d_]{3,}\b")
+    expected = vectorizer.fit_transform(TEXTS).T
+    assert samples.words == tuple(vectorizer.get_feature_names_out())
     np.testing.assert_allclose(samples.values.toarray(), expected.toarray())
 
 
 def test_the_filters_of_words() -> None:
-    def words(**options: object) -> set[str]:
-        return set(
-            samples_of_texts(
-                TEXTS,
-                name="x",
-                chosen=TextFilter(**{"min_documents": 1, "max_share": 1.0, **options}),
-            ).words
-        )
-
-    assert "and" not in words()
-    assert "and" in words(stop_words=False)
-    assert "dreams" not in words(min_documents=2)
-    assert "dogs" not in words(max_share=0.5)
-    assert words(most_words=10) <= words()
+    assert "and" not in words_of()
+    assert "and" in words_of(stop_words=False)
+    assert "dreams" not in words_of(min_documents=2)
+    assert "dogs" not in words_of(max_share=0.5)
+    assert {*words_of(most_words=10)} <= {*words_of()}
     counts = sparse.csc_array(np.arange(15.0)[:, None] + np.eye(15, 3))
-    kept = samples_of_counts(
-        counts,
-        tuple(f"w{k}" for k in range(15)),
-        name="x",
-        chosen=TextFilter(min_documents=1, max_share=1.0, most_words=10),
-    )
-    assert kept.words == tuple(f"w{k}" for k in range(5, 15))
+    names = tuple(f"w{k}" for k in range(15))
+    chosen = TextFilter(min_documents=1, max_share=1.0, most_words=10)
+    assert samples_of_counts(counts, names, name="x", chosen=chosen).words == names[5:]
 
 
-def test_bad_text_is_refused_in_a_sentence() -> None:
-    with pytest.raises(DataError, match="there is no document"):
-        samples_of_texts((), name="x", chosen=ALL_WORDS)
-    with pytest.raises(DataError, match="no document holds a word"):
-        samples_of_texts(("a an of", "12 34"), name="x", chosen=ALL_WORDS)
-    with pytest.raises(DataError, match=r"the filter leaves no word .*Lower the least number"):
-        samples_of_texts(TEXTS, name="x", chosen=TextFilter(min_documents=900))
-    with pytest.raises(DataError, match="lowest count is -1"):
-        samples_of_counts(sparse.csc_array([[1.0, -1.0]]), ("a",), name="x", chosen=ALL_WORDS)
-    with pytest.raises(DataError, match="NaN"):
-        samples_of_counts(sparse.csc_array([[1.0, np.nan]]), ("a",), name="x", chosen=ALL_WORDS)
-    with pytest.raises(DataError, match="no document holds any word"):
+@pytest.mark.parametrize(
+    ("texts", "chosen", "message"),
+    [
+        ((), ALL_WORDS, "there is no document"),
+        (("a an of", "12 34"), ALL_WORDS, "no document holds a word"),
+        (
+            TEXTS,
+            TextFilter(min_documents=900),
+            r"the filter leaves no word .*Lower the least number",
+        ),
+    ],
+)
+def test_bad_text_is_refused_in_a_sentence(
+    texts: tuple[str, ...], chosen: TextFilter, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        samples_of_texts(texts, name="x", chosen=chosen)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ([[1.0, -1.0]], "lowest count is -1"),
+        ([[1.0, np.nan]], "NaN"),
+        ([[0.0, 0.0, 0.0]], "no document holds any word"),
+    ],
+)
+def test_bad_counts_are_refused_in_a_sentence(counts: list[list[float]], message: str) -> None:
+    public = not np.any(counts)  # else the filter leaves no word
+    with pytest.raises(DataError, match=message):
         samples_of_counts(
-            sparse.csc_array((1, 3)), ("a",), name="x", chosen=TextFilter(), public_words=True
+            sparse.csc_array(counts), ("a",), name="x", chosen=ALL_WORDS, public_words=public
         )
 
 
@@ -175,11 +180,10 @@ def test_empty_documents_are_left_out_and_said() -> None:
 
 
 def test_some_of_the_columns() -> None:
-    samples = topic_documents(30, 0)
-    part = subset(samples, np.array([3, 7]))
-    assert len(part) == 2
-    assert part.labels == (samples.labels[3], samples.labels[7])
-    np.testing.assert_array_equal(part.values.toarray(), samples.values[:, [3, 7]].toarray())
+    samples, some = topic_documents(30, 0), np.array([3, 7])
+    part = subset(samples, some)
+    assert part.labels == tuple(samples.labels[k] for k in some)
+    np.testing.assert_array_equal(part.values.toarray(), samples.values[:, some].toarray())
     faces = contaminate(cartoon_faces(30, 0), 0.2, 0.5, 1)
     assert subset(faces, faces.spoiled[:2]).spoiled.tolist() == [0, 1]
 
@@ -215,17 +219,16 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
 
 def test_matlab_files_without_the_variables(tmp_path: Path) -> None:
     savemat(tmp_path / "x.mat", {"other": np.eye(2)})
-    with pytest.raises(
-        DataError,
-        match="holds no variable 'fea'; it must hold fea, gnd, and its variables are: other",
-    ):
-        read_variables(tmp_path / "x.mat", ("fea", "gnd"))
     (tmp_path / "y.mat").write_bytes(b"not a matlab file at all")
-    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
-        read_variables(tmp_path / "y.mat", ("fea",))
     (tmp_path / "z.mat").write_bytes(b"")
-    with pytest.raises(DataError, match="cannot be read as a MATLAB file"):
-        read_variables(tmp_path / "z.mat", ("fea",))
+    variables = "holds no variable 'fea'; it must hold fea, gnd, and its variables are: other"
+    for name, message in (
+        ("x", variables),
+        ("y", "cannot be read as a MATLAB file"),
+        ("z", "cannot be read as a MATLAB file"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_variables(tmp_path / f"{name}.mat", ("fea", "gnd"))
 
 
 def test_sets_in_their_own_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,43 +239,34 @@ def test_sets_in_their_own_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def place(name: str, body: bytes | dict[str, object]) -> None:
         target = entry(name).path() / entry(name).files[0]
         target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(body, dict):
-            savemat(target, body)
-        else:
-            target.write_bytes(body)
+        savemat(target, body) if isinstance(body, dict) else target.write_bytes(body)
 
     for name in ("cbcl", "bbc", "tdt2", "rcv1", "guardian", "olivetti"):
         with pytest.raises(DatasetMissingError, match=entry(name).title.split()[0]):
             load_samples(name)
     for name in ("tdt2", "rcv1"):
-        counts = sparse.csc_matrix(rng.poisson(0.5, (40, 30)).astype(float))
-        place(name, {"fea": counts, "gnd": rng.integers(1, 4, (40, 1))})
+        counts = rng.poisson(0.5, (40, 30)).astype(float)
+        place(name, {"fea": sparse.csc_matrix(counts), "gnd": rng.integers(1, 4, (40, 1))})
         samples = load_samples(name, chosen=ALL_WORDS)
-        np.testing.assert_array_equal(
-            samples.counts.toarray(), counts.toarray().T[:, counts.toarray().sum(1) > 0]
-        )
+        np.testing.assert_array_equal(samples.counts.toarray(), counts.T[:, counts.sum(1) > 0])
         assert samples.words[3] == "term 4"
-        fewer = load_samples(name, chosen=ALL_WORDS, term_share=0.2)
-        assert fewer.dimension == 6
+        assert load_samples(name, chosen=ALL_WORDS, term_share=0.2).dimension == 6
         place(name, {"fea": np.ones((4, 3)), "gnd": np.ones((4, 1))})
         with pytest.raises(DataError, match="must be a sparse matrix"):
             load_samples(name)
     place("guardian", "\n".join(TEXTS).encode())
     assert len(load_samples("guardian", chosen=ALL_WORDS)) == 4
     for name, side, key in (("olivetti", 64, "faces"), ("cbcl", 19, "M"), ("yaleb", 32, "fea")):
-        known = entry(name)
-        pixels = rng.random((known.samples, side, side))
-        rows = pixels.transpose(0, 2, 1).reshape(known.samples, -1)  # column order
+        n = entry(name).samples
+        pixels = rng.random((n, side, side))
+        rows = pixels.transpose(0, 2, 1).reshape(n, -1)  # column order
         table = {"olivetti": rows.T, "cbcl": 1 - rows.T, "yaleb": rows}[name]
-        place(
-            name, {key: table, **({"gnd": np.ones((known.samples, 1))} if name == "yaleb" else {})}
-        )
-        samples = load_samples(name)
-        flat = pixels.reshape(known.samples, -1)
-        np.testing.assert_allclose(
-            samples.values, (flat / np.linalg.norm(flat, axis=1, keepdims=True)).T, atol=1e-12
-        )
-        place(name, {key: table[:5, :5], **({"gnd": np.ones((5, 1))} if name == "yaleb" else {})})
+        classes = {"gnd": np.ones((n, 1))} if name == "yaleb" else {}
+        place(name, {key: table, **classes})
+        flat = pixels.reshape(n, -1)
+        unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+        np.testing.assert_allclose(load_samples(name).values, unit.T, atol=1e-12)
+        place(name, {key: table[:5, :5], **{name: c[:5] for name, c in classes.items()}})
         with pytest.raises(DataError, match="must hold one image"):
             load_samples(name)
     folder = entry("20newsgroups").path() / "20news-bydate-train"
@@ -296,34 +290,29 @@ def test_sets_without_a_known_checksum_say_where_to_get_them(
         download.fetch("cbcl")
     with pytest.raises(ParameterError, match="bundled"):
         download.fetch("lee")
-
-
-def test_a_git_blob_id_is_gits(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"hello\n")
+    (tmp_path / "x").write_bytes(b"hello\n")  # a Git blob's id is Git's
     assert download.git_blob(tmp_path / "x") == "ce013625030ba8dba906f756967f9e9ca394464a"
 
 
 def test_tar_archives_cannot_leave_their_folder(tmp_path: Path) -> None:
-    def archive(name: str, *, link: str = "") -> Path:
-        path = tmp_path / "a.tar.gz"
-        with tarfile.open(path, "w:gz") as packed:
-            info = tarfile.TarInfo(name)
-            if link:
-                info.type, info.linkname = tarfile.SYMTYPE, link
-                packed.addfile(info)
-            else:
-                info.size = 5
-                packed.addfile(info, io.BytesIO(b"hello"))
-        return path
+    path = tmp_path / "a.tar.gz"
 
-    download.unpack_tar(archive("top/x.txt"), tmp_path / "good")
-    assert (tmp_path / "good" / "top" / "x.txt").read_bytes() == b"hello"
-    for k, bad in enumerate((archive("../x"), archive("top/y", link="/etc/passwd"))):
+    def unpacked(name: str, kind: bytes = tarfile.REGTYPE) -> Path:
+        info = tarfile.TarInfo(name)
+        info.type, info.size = kind, 5 if kind == tarfile.REGTYPE else 0
+        info.linkname = "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+        with tarfile.open(path, "w:gz") as packed:
+            packed.addfile(info, io.BytesIO(b"hello"))
+        download.unpack_tar(path, tmp_path / kind.hex() / name.replace("/", "-"))
+        return tmp_path / kind.hex() / name.replace("/", "-") / name
+
+    assert unpacked("top/x.txt").read_bytes() == b"hello"
+    for name, kind in (("../x", tarfile.REGTYPE), ("top/y", tarfile.SYMTYPE)):
         with pytest.raises(DownloadError, match="unsafe member"):
-            download.unpack_tar(bad if k else archive("../x"), tmp_path / f"bad{k}")
-    (tmp_path / "cut.tar.gz").write_bytes(archive("top/x.txt").read_bytes()[:40])
+            unpacked(name, kind)
+    path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(DownloadError, match="not a complete archive"):
-        download.unpack_tar(tmp_path / "cut.tar.gz", tmp_path / "cut")
+        download.unpack_tar(path, tmp_path / "cut")
 
 
 def test_what_ships_with_packages_is_there() -> None:
