@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -72,50 +73,36 @@ def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
         read_file(place, 999)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_standard_output_that_is_full_is_told(more: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [*COMMAND, "mechanism", "huber", *more],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert ended.returncode == os.EX_IOERR
-    assert re.fullmatch("error: standard output takes no more .*\n", ended.stderr)
+def ended(line: str, **streams: Any) -> subprocess.CompletedProcess[str]:
+    """A command that has ended; its output is read where no stream is given."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.run([*COMMAND, *line.split()], check=False, **pipes | streams)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_run_outlives_full_standard_error() -> None:
-    """Its noise is secret: the result cannot be had again."""
-    words = "complete private-means --n-users 60 --n-items 20 --n-ratings 600 --dataset skewed"
+def test_standard_output_and_error_that_are_full() -> None:
+    """A run outlives its messages: its noise is secret, so the result cannot be had again."""
     with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [*COMMAND, *words.split(), "--mechanism=gaussian", "--epsilon=1", "--secret", "--json"],
-            stdout=subprocess.PIPE,
-            stderr=full,
-            text=True,
-            check=False,
-        )
-    assert ended.returncode == 0
-    first, *_, last = ended.stdout.splitlines()
+        for line in ("mechanism huber", "mechanism huber --json"):
+            done = ended(line, stdout=full)
+            assert done.returncode == os.EX_IOERR
+            assert re.fullmatch("error: standard output takes no more .*\n", done.stderr)
+        sizes = "--n-users 60 --n-items 20 --n-ratings 600 --dataset skewed"
+        noise = "--mechanism=gaussian --epsilon=1 --secret --json"
+        done = ended(f"complete private-means {sizes} {noise}", stderr=full)
+    assert done.returncode == 0
+    first, *_, last = done.stdout.splitlines()
     assert first == "standard error takes no more (No space left on device): messages follow here."
     assert json.loads(last)["rmse"] > 0
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_every_encoding_takes_every_word(encoding: str) -> None:
-    ended = subprocess.run(
-        [*COMMAND, "mechanism", "huber"],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (0, b"")
+    where = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = ended("mechanism huber", env=where, text=False)
+    assert (done.returncode, done.stderr) == (0, b"")
     shown = "ε" if encoding == "utf-8" else "\\u03b5"
-    assert shown in ended.stdout.decode(encoding)
+    assert shown in done.stdout.decode(encoding)
 
 
 @pytest.mark.parametrize("after", [0.1, 0.5, 1.0, 2.0, "iteration 1/"])
@@ -200,8 +187,8 @@ def test_workers_that_start_heed_the_end(
 def test_a_sweep_that_ends_leaves_no_worker_behind(sent: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
     words = ["sweep", str(tmp_path / "sweep.toml"), "--store", str(tmp_path / "runs")]
-    with (tmp_path / "said").open("w") as said:
-        process = subprocess.Popen([*COMMAND, *words], stdout=said, stderr=said)
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen([*COMMAND, *words], stdout=output, stderr=output)
         with RunStore(tmp_path / "runs") as store:
             while store.count() < 3:
                 assert process.poll() is None
@@ -209,12 +196,12 @@ def test_a_sweep_that_ends_leaves_no_worker_behind(sent: signal.Signals, tmp_pat
         workers = psutil.Process(process.pid).children(recursive=True)
         assert len(workers) >= 2
         process.send_signal(sent)
-        ended = process.wait()
+        code = process.wait()
     _, alive = psutil.wait_procs(workers, timeout=60)  # they look once a second
     assert alive == []
-    assert ended == (130 if sent == signal.SIGINT else -signal.SIGKILL)
+    assert code == (130 if sent == signal.SIGINT else -signal.SIGKILL)
     if sent == signal.SIGINT:
-        text = (tmp_path / "said").read_text()
+        text = (tmp_path / "output").read_text()
         assert "the same command goes on from here" in text
         assert "Traceback" not in text
 
@@ -223,11 +210,11 @@ def test_a_store_that_can_only_be_read_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "runs.sqlite"
-    spec = RunSpec.of(algorithm="als", dataset="low-rank", rank=2, iterations=1)
-    other = RunSpec.of(algorithm="als", dataset="low-rank", rank=3, iterations=1)
+    spec, other = (
+        RunSpec.of(algorithm="als", dataset="low-rank", rank=rank, iterations=1) for rank in (2, 3)
+    )
     with RunStore(place) as store:
-        for _ in make_all({key_of(spec): spec}, store, Workers(1)):
-            pass
+        list(make_all({key_of(spec): spec}, store, Workers(1)))
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # a read-only medium
     with RunStore(place) as store:
@@ -240,6 +227,6 @@ def test_a_store_that_can_only_be_read_is_read(
         )  # nothing is run in vain
         with pytest.raises(StoreError, match=r"could not be written.*may not write there"):
             list(make_all({key_of(other): other}, store, Workers(1)))
-        made = list(make_all({key_of(spec): spec}, store, Workers(1)))
-        assert made[-1].done == 1  # nothing is missing, so nothing has to be written
+        *_, last = make_all({key_of(spec): spec}, store, Workers(1))
+        assert last.done == 1  # nothing is missing, so nothing has to be written
     assert sorted(tmp_path.iterdir()) == before

@@ -1,13 +1,14 @@
 """The run store: nothing finished is lost, and whatever is wrong with it is said in a sentence."""
 
 import json
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -36,13 +37,12 @@ def store(tmp_path: Path) -> RunStore:
 
 def test_a_record_says_what_the_result_said(record: Record) -> None:
     result = run(SMALL.replace(mechanism="huber", variance=2.0))
-    assert record.value == result.final.test_rmse_clipped
-    assert record.truth == result.final.truth_rmse
+    final, statement = result.final, result.statement
+    assert (record.value, record.truth) == (final.test_rmse_clipped, final.truth_rmse)
     assert record.baseline == min(result.baselines.values())
-    assert record.epsilon == result.statement.epsilon
-    assert record.epsilon_published == result.statement.epsilon_published
-    assert record.nominal
-    assert record.unit == "rating"
+    assert record.epsilon == statement.epsilon
+    assert record.epsilon_published == statement.epsilon_published
+    assert (record.nominal, record.unit) == (True, "rating")
     assert spec_of(record.kind, record.spec) == result.spec
     assert record.summary["ledger"] == json.loads(json.dumps(result.ledger.as_dict()))
     assert len(record.summary["steps"]) == 2
@@ -51,42 +51,40 @@ def test_a_record_says_what_the_result_said(record: Record) -> None:
 
 def test_every_task_has_a_record() -> None:
     plain = record_of(run(SMALL))
-    assert plain.epsilon is None
-    assert plain.unit == ""
-    liked = record_of(
-        run(
-            RunSpec.of(
-                task="recommend",
-                algorithm="popular",
-                dataset="skewed",
-                n_users=60,
-                n_items=40,
-                n_ratings=900,
-            )
-        )
-    )
-    assert liked.measure == "Recall@20"
+    assert (plain.epsilon, plain.unit) == (None, "")
+    sizes = {"dataset": "skewed", "n_users": 60, "n_items": 40, "n_ratings": 900}
+    liked = RunSpec.of(sizes, task="recommend", algorithm="popular")
+    assert record_of(run(liked)).measure == "Recall@20"
     faces = record_of(run(RunSpec.of(dataset="cartoon", n_samples=200, rank=4, rounds=5)))
     assert (faces.kind, faces.value > 0) == ("factorization", True)
     assert failed(SMALL, DataError("iteration 3 overflowed.")).value is None
 
 
-def test_what_is_added_comes_back_whole(store: RunStore, record: Record) -> None:
-    assert store.add(record)
-    assert not store.add(record)  # nothing is doubled
-    assert store.count() == 1
-    assert store.find([record.key, "no such"]) == {record.key: record}
-    assert list(store.each()) == [record]
-    other = replace(record, key="b", dataset="skewed", mechanism="none")
-    store.add(other)
-    assert store.values()["dataset"] == ("low-rank", "skewed")
-    assert [row["key"] for row in store.rows()] == ["b", record.key]  # the latest first
-    assert store.count({"dataset": ["skewed"], "mechanism": ["none", "huber"]}) == 1
-    assert store.have(["b", "c"]) == {"b"}
-    assert store.delete(["b", "c"]) == 1
-    assert store.count() == 1
-    with pytest.raises(StoreError, match="not filtered by 'spec'"):
-        store.count({"spec": ["x"]})
+needs_postgres = pytest.mark.skipif(
+    not postgres.installed(), reason="PostgreSQL is not installed here"
+)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
+def test_what_is_added_comes_back_whole(kind: str, tmp_path: Path, record: Record) -> None:
+    file = nullcontext(str(tmp_path / "runs.sqlite"))
+    with file if kind == "sqlite" else postgres.postgres() as place, RunStore(place) as store:
+        assert store.add(record)
+        assert not store.add(record)  # nothing is doubled
+        assert store.count() == 1
+        assert store.find([record.key, "no such"]) == {record.key: record}
+        assert list(store.each()) == [record]
+        store.add(replace(record, key="b", dataset="skewed", mechanism="none", seed=2**32 - 1))
+        assert store.values()["dataset"] == ("low-rank", "skewed")
+        assert [row["key"] for row in store.rows()] == ["b", record.key]  # the latest first
+        assert [row["key"] for row in store.rows(limit=1)] == ["b"]
+        assert [r.key for r in store.each({"dataset": ["low-rank"]})] == [record.key]
+        assert store.count({"dataset": ["skewed"], "mechanism": ["none", "huber"]}) == 1
+        assert store.have(["b", "c"]) == {"b"}
+        assert store.delete(["b", "c"]) == 1
+        assert store.count() == 1
+        with pytest.raises(StoreError, match="not filtered by 'spec'"):
+            store.count({"spec": ["x"]})
 
 
 def test_many_keys_are_asked_in_parts(store: RunStore, record: Record) -> None:
@@ -105,6 +103,7 @@ def test_a_store_outlives_its_program(tmp_path: Path, record: Record) -> None:
 
 WRITER = """
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 import json
 from dpmc_core.experiments.store.records import Record
@@ -119,30 +118,26 @@ with RunStore(sys.argv[1]) as store:
 """
 
 
-def writer(tmp_path: Path, record: Record, name: str, count: int) -> subprocess.Popen[str]:
+def writer(
+    tmp_path: Path, record: Record, name: str, count: int, code: str = WRITER
+) -> subprocess.Popen[str]:
     (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
-    words = [
-        sys.executable,
-        "-c",
-        textwrap.dedent(WRITER),
-        str(tmp_path / "runs.sqlite"),
-        str(tmp_path / "record.json"),
-    ]
-    return subprocess.Popen([*words, name, str(count)], stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", code, "runs.sqlite", "record.json", name, str(count)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    where = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen(words, text=True, cwd=tmp_path, env=where, **pipes)
 
 
 @pytest.mark.long
 def test_three_programs_write_at_once(tmp_path: Path, record: Record) -> None:
-    writers = [
-        writer(tmp_path, record, name, 40) for name in "abc"
-    ]  # the file does not exist yet: all of them make it
+    # the file does not exist yet: all of them make it
+    writers = [writer(tmp_path, record, name, 40) for name in "abc"]
     for process in writers:
         process.communicate(timeout=120)
     assert [process.returncode for process in writers] == [0, 0, 0]
+    keys = {f"{name}-{k}" for name in "abc" for k in range(40)}
     with RunStore(tmp_path / "runs.sqlite") as store:
-        assert store.have(f"{name}-{k}" for name in "abc" for k in range(40)) == {
-            f"{name}-{k}" for name in "abc" for k in range(40)
-        }
+        assert store.have(keys) == keys
         assert len(list(store.each())) == 120
 
 
@@ -154,13 +149,12 @@ def test_a_killed_writer_loses_nothing_that_it_finished(tmp_path: Path, record: 
     process.send_signal(signal.SIGKILL)
     for line in process.stdout:  # what it still said before it died
         last = int(line)
-    process.stdout.close()
-    process.wait()
+    process.communicate()
     with RunStore(tmp_path / "runs.sqlite") as store:
-        kept = store.have(f"a-{k}" for k in range(last + 50))
-        assert {f"a-{k}" for k in range(last + 1)} <= kept
-        assert len(kept) <= last + 2  # at most the one that was kept but not yet said
-        assert len(list(store.each())) == len(kept)  # each with its summary
+        keys = store.have(f"a-{k}" for k in range(last + 50))
+        assert {f"a-{k}" for k in range(last + 1)} <= keys
+        assert len(keys) <= last + 2  # at most the one that was kept but not yet said
+        assert len(list(store.each())) == len(keys)  # each with its summary
 
 
 def fill(store: RunStore, record: Record, added: list[str]) -> None:
@@ -187,28 +181,19 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, record: Record) -
 
 def test_a_file_that_may_not_grow(tmp_path: Path, record: Record) -> None:
     """The operating system itself refuses to write more, as a full disk or quota does."""
-    (tmp_path / "record.json").write_text(json.dumps(asdict(record)))
-    code = textwrap.dedent(WRITER).replace("import sys", "import sys, resource, signal", 1)
     limit = (
+        "import resource, signal\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
     )
-    code = code.replace("with RunStore", limit + "with RunStore", 1)
-    words = [
-        sys.executable,
-        "-c",
-        code,
-        str(tmp_path / "runs.sqlite"),
-        str(tmp_path / "record.json"),
-        "a",
-        "100000",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode != 0
-    assert "StoreError" in done.stderr
-    last = int(done.stdout.split()[-1])
+    code = WRITER.replace("with RunStore", f"{limit}with RunStore", 1)
+    process = writer(tmp_path, record, "a", 100_000, code)
+    printed, errors = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "StoreError" in errors
+    keys = {f"a-{k}" for k in range(int(printed.split()[-1]) + 1)}
     with RunStore(tmp_path / "runs.sqlite") as store:
-        assert store.have(f"a-{k}" for k in range(last + 1)) == {f"a-{k}" for k in range(last + 1)}
+        assert store.have(keys) == keys
 
 
 def test_a_store_that_nobody_holds_keeps_no_file_open(tmp_path: Path, record: Record) -> None:
@@ -225,10 +210,8 @@ def test_a_locked_store_is_told(tmp_path: Path, record: Record) -> None:
         store.add(record)
         other = sqlite3.connect(tmp_path / "runs.sqlite")
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(
-            StoreError,
-            match="another program is writing to it and did not finish in time: try again",
-        ):
+        message = "another program is writing to it and did not finish in time: try again"
+        with pytest.raises(StoreError, match=message):
             store.add(replace(record, key="b"))
         assert store.count() == 1  # readers do not wait
         other.rollback()
@@ -284,7 +267,7 @@ def read_all(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [
         ("nosuch://host/x", "give a file's path or a database's URL"),
         (
@@ -301,10 +284,10 @@ def read_all(file: Path) -> None:
         ("nosuch://me:secret@host/x", "is no place for runs"),
     ],
 )
-def test_a_place_that_is_none(place: str, said: str) -> None:
-    with pytest.raises(StoreError, match=said) as told:
+def test_a_place_that_is_none(place: str, message: str) -> None:
+    with pytest.raises(StoreError, match=message) as error:
         RunStore(place)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
@@ -320,25 +303,12 @@ def test_a_read_only_store_can_be_read(tmp_path: Path, record: Record) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
+@needs_postgres
 def test_replicas_that_open_a_new_store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All have seen that there are no tables before any of them makes one."""
-    seen, make = threading.Barrier(4, timeout=60), RunStore._make
-    monkeypatch.setattr(RunStore, "_make", lambda store: (seen.wait(), make(store)))
+    ready, make = threading.Barrier(4, timeout=60), RunStore._make
+    monkeypatch.setattr(RunStore, "_make", lambda store: (ready.wait(), make(store)))
     with postgres.postgres() as url, ThreadPoolExecutor(4) as threads:
         for store in threads.map(RunStore, [url] * 4):
             with store:
                 assert store.count() == 0
-
-
-@pytest.mark.skipif(not postgres.installed(), reason="PostgreSQL is not installed here")
-def test_the_same_on_postgresql(record: Record) -> None:
-    with postgres.postgres() as url, RunStore(url) as store:
-        assert store.add(record)
-        assert not store.add(record)
-        store.add(replace(record, key="b", seed=2**32 - 1))
-        assert store.find([record.key]) == {record.key: record}
-        assert store.values()["mechanism"] == ("huber",)
-        assert [row["key"] for row in store.rows(limit=1)] == ["b"]
-        assert [r.key for r in store.each({"dataset": ["low-rank"]})] == [record.key, "b"]
-        assert store.delete(["b"]) == 1
