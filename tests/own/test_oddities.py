@@ -9,7 +9,7 @@ import time
 import unicodedata
 import weakref
 from collections.abc import Callable
-from io import BytesIO
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ import pytest
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
+from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.presets import WELL_REGULARISED, fitted, preset
@@ -40,23 +41,16 @@ from tests.own.files import (
 def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps() -> None:
     first = 76561198000000000  # as Steam numbers people: neighbours are one number as fractions
     rows = [f"{first + u},{i},{(u + i) % 5 + 1}" for u in range(60) for i in range(4)]
-    one = read_table(table_of(*rows, ",3,4"))
-    assert (one.ratings.n_users, len(one.ratings)) == (60, 240)
-    assert one.ratings.user_label(0) == str(first)
+    long = read_table(table_of(*rows, ",3,4")).ratings
+    assert (long.n_users, len(long)) == (60, 240)
+    assert long.user_label(0) == str(first)
     noughts = [f"{u},{i},{(len(u) + i) % 5 + 1}" for u in ("007", "7", "70", "8") for i in range(4)]
-    apart = read_table(table_of(*noughts))
-    assert apart.ratings.n_users == 4
-    buffer = BytesIO()
-    table = pd.DataFrame(
-        {
-            "user": pd.array([first + u for u in range(60)] * 4, dtype="Int64"),
-            "item": [i for i in "abcd" for _ in range(60)],
-        }
-    )
-    table["rating"] = np.arange(240) % 5 + 1.0
-    table.loc[3, "user"] = pd.NA
-    table.to_parquet(buffer)
-    whole = read_table(buffer.getvalue(), "steam.parquet").ratings
+    assert read_table(table_of(*noughts)).ratings.n_users == 4
+    users = pd.array([first + u for u in range(60)] * 4, dtype="Int64")
+    users[3] = pd.NA
+    items = [i for i in "abcd" for _ in range(60)]
+    frame = pd.DataFrame({"user": users, "item": items, "rating": np.arange(240) % 5 + 1.0})
+    whole = read_table(frame.to_parquet(), "steam.parquet").ratings
     assert (whole.n_users, len(whole)) == (60, 239)
 
 
@@ -74,38 +68,29 @@ def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
 
 def test_a_text_may_begin_with_two_letters_that_archives_begin_with() -> None:
     rows = [f"PK{k},{i},{i % 5 + 1}" for k in range(4) for i in range(4)]
-    read_table("\n".join(["PK,item,rating", *rows]).encode(), user="PK")
-    texts = own.read(
-        "documents", "a.txt", "\n".join(f"PK line {k}" for k in range(9)).encode()
-    ).documents
-    assert len(texts.texts) == 9
-
-
-def test_names_in_an_archive_may_begin_with_a_dot_and_a_slash() -> None:
-    one = own.read(
-        "documents", "a.zip", zipped({f"./{k}.txt": b"some words here" for k in range(6)})
-    )
-    assert len(one.documents.texts) == 6
+    read_table(table_of(*rows, header="PK,item,rating"), user="PK")
+    lines = "\n".join(f"PK line {k}" for k in range(9)).encode()
+    assert len(own.read("documents", "a.txt", lines).documents.texts) == 9
+    # and names in an archive with a dot and a slash
+    archive = zipped({f"./{k}.txt": b"some words here" for k in range(6)})
+    assert len(own.read("documents", "a.zip", archive).documents.texts) == 6
 
 
 def test_sixteen_bits_keep_their_shades() -> None:
     shades = np.linspace(0, 65535, 144).astype(np.uint16).reshape(12, 12)
-    files = {}
-    for k in range(5):
-        files[f"{k}.png"] = picture_file(np.roll(shades, k))
+    files = {f"{k}.png": picture_file(np.roll(shades, k)) for k in range(5)}
     images = own.read("images", "a.zip", zipped(files)).images
     assert len(np.unique(np.asarray(images.values)[:, 0])) > 100
 
 
 def test_one_image_says_nothing_about_the_shades_of_another() -> None:
     """Else adding one would move all others, and no sensitivity would hold."""
-    rng = np.random.default_rng(0)
-    stack = rng.random((7, 20, 20))
-    without = own.read("images", "a.npy", npy(stack), side=8).images
-    bright = own.read(
-        "images", "a.npy", npy(np.concatenate([stack, 1000 * stack[:1]])), side=8
-    ).images
-    np.testing.assert_array_equal(np.asarray(bright.values)[:, :7], np.asarray(without.values))
+    stack = np.random.default_rng(0).random((7, 20, 20))
+    without, bright = (
+        np.asarray(own.read("images", "a.npy", npy(images), side=8).images.values)
+        for images in (stack, np.concatenate([stack, 1000 * stack[:1]]))
+    )
+    np.testing.assert_array_equal(bright[:, :7], without)
 
 
 @pytest.mark.parametrize("spoil", [-1.0, np.nan])
@@ -125,54 +110,47 @@ def test_a_matlab_file_names_each_variable_once() -> None:
 
 def test_an_exported_scale_is_the_scale_to_the_last_digit() -> None:
     data = long_csv() + b"\n9,r0,new,0.1234567\n"
-    one = read_table(data, low=0.1234567)
-    assert one.options() == {"low": "0.1234567"}
-    read_table(data, **one.options())
+    own_set = read_table(data, low=0.1234567)
+    assert own_set.options() == {"low": "0.1234567"}
+    read_table(data, **own_set.options())
+
+
+def words_of_documents() -> Samples:
+    every_word = TextFilter(min_documents=1, max_share=1.0, stop_words=False)
+    return own.read("documents", "a.zip", documents_zip(40)).samples(every_word)
 
 
 def test_a_model_of_words_goes_with_the_documents() -> None:
-    one = own.read("documents", "a.zip", documents_zip(40))
-    samples = one.samples(TextFilter(min_documents=1, max_share=1.0, stop_words=False))
+    samples = words_of_documents()
     tc_w2v(samples, np.random.default_rng(0).random((samples.dimension, 2)))
     gone = weakref.ref(samples)
-    del one, samples
+    del samples
     gc.collect()
     assert gone() is None
 
 
 @pytest.mark.long
 def test_words_are_learned_in_a_process_of_their_own_as_they_would_be_here() -> None:
-    samples = own.read("documents", "a.zip", documents_zip(40)).samples(
-        TextFilter(min_documents=1, max_share=1.0, stop_words=False)
-    )
+    samples = words_of_documents()
     dictionary = np.random.default_rng(0).random((samples.dimension, 2))
     here = tc_w2v(samples, dictionary)
-    worker = Worker()
-    try:
-        drawn = [
-            found
-            for found in worker.draw(call, [(learned_words, samples.texts, samples.words)])
-            if found is not None
-        ]
-    finally:
-        worker.close()
-    keep_words(samples, drawn[0][1])
+    with closing(Worker()) as worker:
+        job = learned_words, samples.texts, samples.words
+        states = [state for state in worker.draw(call, [job]) if state is not None]
+    keep_words(samples, states[0][1])
     np.testing.assert_array_equal(tc_w2v(samples, dictionary), here)
 
 
 @pytest.mark.parametrize("function", [inspect, read])
 def test_a_process_that_has_read_a_file_ends_with_it(function: Callable[..., object]) -> None:
-    worker = Worker()
-    try:
-        spec = (function, "images", "a.zip", pictures_zip(), {})
-        drawn = worker.draw(call, [spec], private=True)
-        found = next(drawn)
+    with closing(Worker()) as worker:
+        job = function, "images", "a.zip", pictures_zip(), {}
+        drawn = worker.draw(call, [job], private=True)
+        states = [next(drawn)]
         first = worker.pid
-        ends = [(k, last) for k, _, last in [f for f in (found, *drawn) if f is not None]]
-        assert ends == [(0, False), (0, True)]
+        states += drawn
+        assert [(s[0], s[2]) for s in states if s is not None] == [(0, False), (0, True)]
         assert worker.pid != first
-    finally:
-        worker.close()
 
 
 def test_decimal_commas_are_read_as_points() -> None:
@@ -180,12 +158,12 @@ def test_decimal_commas_are_read_as_points() -> None:
         f"r{k % 20};book {k % 7};{1 + k % 4},{'05'[k % 2]};{1_600_000_000 + 17 * k}"
         for k in range(140)
     ]
-    data = "\n".join(["reader;book;stars;time", *rows]).encode()
-    assert guess_ratings(open_table("a.csv", data))[0].value == "stars"
-    one = read_table(data)
-    assert (one.ratings.low, one.ratings.high) == (1.0, 4.5)
-    assert sorted(set(one.ratings.values)) == [1.0, 2.5, 3.0, 4.5]
-    assert any("have a decimal comma, which is read as a point" in note for note in one.notes)
+    data = table_of(*rows, header="reader;book;stars;time")
+    own_set = read_table(data)
+    assert own_set.reading.value == "stars"
+    assert (own_set.ratings.low, own_set.ratings.high) == (1.0, 4.5)
+    assert {*own_set.ratings.values} == {1.0, 2.5, 3.0, 4.5}
+    assert any("have a decimal comma, which is read as a point" in note for note in own_set.notes)
     thousands = data.replace(b",5;", b",500;").replace(b",0;", b",000;")
     with pytest.raises(DataError, match="leaves 0 ratings of 0 items by 0 users"):
         read_table(thousands, value="stars")
@@ -194,44 +172,34 @@ def test_decimal_commas_are_read_as_points() -> None:
 def test_files_of_another_kind_are_told_so() -> None:
     with pytest.raises(DataError, match="The table has 1 column; one rating a row takes three"):
         read_table(b"some words and more words\n" * 30)
-    with pytest.raises(
-        DataError, match="no document holds a word of three letters; is 'n' the column"
-    ):
+    message = "no document holds a word of three letters; is 'n' the column"
+    with pytest.raises(DataError, match=message):
         own.read("documents", "a.csv", b"n,m\n" + b"123456,7\n" * 30, text="n")
-    preview = own.inspect(
-        "documents",
-        "a.csv",
-        b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30,
-    )
-    assert preview.reading.text == "said"
+    times = b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30
+    assert own.inspect("documents", "a.csv", times).reading.text == "said"
 
 
 def test_usual_settings_fit_a_small_set() -> None:
-    one = read_table(long_csv(60, 12), name="own-ratings-x")
-    with user_datasets.using(one):
-        assert preset(WELL_REGULARISED, one.name)["rank"] == 4
-        assert fitted({"rank": 12, "item_share": 0.15, "reg": 3.0}, one.name) == {
-            "rank": 4,
-            "item_share": 0.7,
-            "reg": 3.0,
-        }
-        assert fitted({"rank": 2, "item_share": 0.9}, one.name) == {"rank": 2, "item_share": 0.9}
-    assert fitted({"rank": 12, "item_share": 0.15}, "ml-100k") == {"rank": 12, "item_share": 0.15}
+    own_set = read_table(long_csv(60, 12), name="own-ratings-x")
+    large, small = {"rank": 12, "item_share": 0.15}, {"rank": 2, "item_share": 0.9}
+    with user_datasets.using(own_set):
+        assert preset(WELL_REGULARISED, own_set.name)["rank"] == 4
+        reduced = {"rank": 4, "item_share": 0.7, "reg": 3.0}
+        assert fitted({**large, "reg": 3.0}, own_set.name) == reduced
+        assert fitted(small, own_set.name) == small
+    assert fitted(large, "ml-100k") == large
 
 
 def test_many_zeros_are_asked_about() -> None:
     rows = [
-        ",".join(["u" + str(u), *(str((u * i) % 2 * (1 + (u + i) % 4)) for i in range(1, 7))])
+        ",".join([f"u{u}", *(str((u * i) % 2 * (1 + (u + i) % 4)) for i in range(1, 7))])
         for u in range(1, 12)
     ]
-    data = "\n".join(["who,a,b,c,d,e,f", *rows]).encode()
-    one = read_table(data, layout="wide", user="who")
-    assert any(
-        "of the ratings are 0 and are taken as ratings; if 0 says “not rated” here" in note
-        for note in one.notes
-    )
-    told = read_table(data, layout="wide", user="who", zeros="missing")
-    assert not any("are taken as ratings" in note for note in told.notes)
+    data = table_of(*rows, header="who,a,b,c,d,e,f")
+    question = "of the ratings are 0 and are taken as ratings; if 0 says “not rated” here"
+    for choices, expected in (({}, True), ({"zeros": "missing"}, False)):
+        own_set = read_table(data, layout="wide", user="who", **choices)
+        assert any(question in note for note in own_set.notes) == expected
     assert not any("are taken as ratings" in note for note in read_table(long_csv()).notes)
 
 
@@ -242,22 +210,21 @@ def test_names_identify_whole_and_are_cut_only_where_they_are_shown(name: str) -
     rows = [
         f"u{u},{item},{(u + k) % 5 + 1}" for u in range(9) for k, item in enumerate((name, "b"))
     ]
-    made = read_table(table_of(*rows)).ratings
-    assert unicodedata.normalize("NFC", name) in made.item_labels
-    table = "\n".join(["item,comedy", f"{name},1", "b,0"]).encode()
+    ratings = read_table(table_of(*rows)).ratings
+    assert unicodedata.normalize("NFC", name) in ratings.item_labels
+    table = table_of(f"{name},1", "b,0", header="item,comedy")
     listed = own.read_item_table("items.csv", table)
-    assert sorted(listed.labels) == sorted(made.item_labels)
+    assert sorted(listed.labels) == sorted(ratings.item_labels)
     for item in range(2):
-        shown = made.item_label(item)
+        shown = ratings.item_label(item)
         assert len(shown) <= 80
         assert shown.isprintable()
 
 
 def test_names_that_begin_alike_are_held_out_apart() -> None:
     rows = [f"{'u' * 90}{u},i{i},{(u + i) % 5 + 1}" for u in range(9) for i in range(4)]
-    made = read_table(table_of(*rows)).ratings
-    assert made.n_users == 9
-    assert len(set(made.drawing_numbers.tolist())) == 9
+    ratings = read_table(table_of(*rows)).ratings
+    assert ratings.n_users == len({*ratings.drawing_numbers.tolist()}) == 9
 
 
 PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
@@ -266,7 +233,7 @@ ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds 
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ([*PLAIN[:5], "u,Good, Bad,4", *PLAIN], f"line 7 has {ALLOWED}"),
         (
@@ -278,11 +245,11 @@ ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds 
     ids=["a cell too many", "a quote within", "a quote at the end"],
 )
 def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
-    lines: list[str], said: str
+    lines: list[str], message: str
 ) -> None:
     for end in ("", "\n\n"):
-        with pytest.raises(DataError, match=re.escape(f"a.csv: {said}")):
-            read_table(("\n".join(["user,item,rating", *lines]) + end).encode())
+        with pytest.raises(DataError, match=re.escape(f"a.csv: {message}")):
+            read_table(table_of(*lines) + end.encode())
 
 
 def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
@@ -290,14 +257,14 @@ def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
     comma = plain.replace(",", ";").replace("1\n", "1,5\n")
     for text, high in ((plain, 5), (plain + "\n\n \n", 5), (comma, 5), ("sep=;\n" + comma, 5)):
         for data in (text, "\ufeff" + text, text.replace("\n", "\r\n")):
-            made = read_table(data.encode())
-            assert (made.entry.users, made.entry.items, made.entry.ratings) == (9, 7, 63)
-            assert made.asked == ()
-            assert made.entry.scale[1] == high
+            own_set = read_table(data.encode())
+            entry = own_set.entry
+            assert (entry.users, entry.items, entry.ratings) == (9, 7, 63)
+            assert own_set.asked == ()
+            assert entry.scale[1] == high
 
 
 def test_quotes_that_are_letters_are_told() -> None:
-    text = "\n".join(["user,item,rating", *PLAIN, 'u1,"i5,3'])
-    made = read_table(text.encode())
-    said = "Quotes are read as letters: not all are in pairs (the first: line 92)."
-    assert any(note.startswith(said) for note in made.notes)
+    own_set = read_table(table_of(*PLAIN, 'u1,"i5,3'))
+    message = "Quotes are read as letters: not all are in pairs (the first: line 92)."
+    assert any(note.startswith(message) for note in own_set.notes)
