@@ -4,7 +4,6 @@ A kind is written as its columns, ``name=letter`` each: what stands in a column 
 (``CELLS``); ``*`` are the columns of a wide table. ``corpus`` makes files of every kind.
 """
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -396,8 +395,6 @@ def _parquet() -> Iterator[Case]:
         ("Parquet with ids of 17 digits", large, named),
         ("Parquet with times", timed[["when", "user_age", "item", "user", "rating"]], known),
     ):
-        out = io.BytesIO()
-        table.to_parquet(out)
         file = "w.parquet" if "pivot" in name or "wide" in name else "a.parquet"
-        yield Case(name, file, out.getvalue(), right)
+        yield Case(name, file, table.to_parquet(), right)
     assert re.fullmatch("p[0-9]+", frame["user"].iloc[0])

@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "picture_file",
     "pictures_zip",
     "read_table",
+    "saved",
     "six",
     "spoiled",
     "table_of",
@@ -64,12 +65,17 @@ def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",
 
 
 def parquet(data: bytes) -> bytes:
+    return pd.read_csv(io.BytesIO(data)).to_parquet()
+
+
+def saved(write: Callable[[io.BytesIO], object]) -> bytes:
+    """What ``write`` puts into a file."""
     out = io.BytesIO()
-    pd.read_csv(io.BytesIO(data)).to_parquet(out)
+    write(out)
     return out.getvalue()
 
 
-def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(files: Mapping[Any, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in files.items():
@@ -88,9 +94,7 @@ def picture(
 def picture_file(pixels: np.ndarray | Image.Image, kind: str = "PNG", **options: Any) -> bytes:
     """A picture as a file, of PNG's format unless ``kind`` is another."""
     image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels)
-    out = io.BytesIO()
-    image.save(out, kind, **options)
-    return out.getvalue()
+    return saved(lambda out: image.save(out, kind, **options))
 
 
 def pictures_zip(count: int = 8) -> bytes:
@@ -119,15 +123,11 @@ def documents_zip(count: int = 8, folders: Sequence[str] = "ab") -> bytes:
 
 
 def npy(array: np.ndarray, **options: bool) -> bytes:
-    out = io.BytesIO()
-    np.save(out, array, **options)
-    return out.getvalue()
+    return saved(lambda out: np.save(out, array, **options))
 
 
 def mat(**variables: np.ndarray) -> bytes:
-    out = io.BytesIO()
-    savemat(out, variables, do_compression=True)
-    return out.getvalue()
+    return saved(lambda out: savemat(out, variables, do_compression=True))
 
 
 def faces_like(count: int, side: int, seed: int = 0) -> np.ndarray:

@@ -29,6 +29,7 @@ from tests.own.files import (
     picture,
     picture_file,
     pictures_zip,
+    saved,
     six,
     zipped,
 )
@@ -38,10 +39,8 @@ def rows(cells: Callable[[int], str], count: int = 200, head: str = "user,item,r
     return "\n".join([head, *(cells(k) for k in range(count))]).encode("utf-8", "surrogatepass")
 
 
-def made_parquet(table: pa.Table) -> bytes:
-    out = io.BytesIO()
-    pq.write_table(table, out)
-    return out.getvalue()
+def parquet(table: pa.Table) -> bytes:
+    return saved(lambda out: pq.write_table(table, out))
 
 
 def a_column_that_is_empty_at_first() -> bytes:
@@ -67,19 +66,17 @@ def a_database() -> bytes:
 
 def millions_of_rows_in_a_kilobyte() -> bytes:
     n = 5_000_001
-    return made_parquet(pa.table({c: pa.array(np.ones(n, np.int8)) for c in ("user", "item", "r")}))
+    return parquet(pa.table({c: pa.array(np.ones(n, np.int8)) for c in ("user", "item", "r")}))
 
 
 def text_that_is_no_text() -> bytes:
     offsets = pa.py_buffer(struct.pack("<41i", *range(0, 82, 2)))
     broken = pa.StringArray.from_buffers(40, offsets, pa.py_buffer(b"\xff\xfe" * 40))
-    return made_parquet(
-        pa.table({"user": broken, "item": list(range(40)), "rating": list(range(40))})
-    )
+    return parquet(pa.table({"user": broken, "item": list(range(40)), "rating": list(range(40))}))
 
 
 def a_footer_that_is_cut() -> bytes:
-    whole = made_parquet(pa.table({"user": [1], "item": [2], "rating": [3]}))
+    whole = parquet(pa.table({"user": [1], "item": [2], "rating": [3]}))
     return whole[:-8] + struct.pack("<I", 2**31 - 1) + b"PAR1"
 
 
@@ -139,27 +136,10 @@ def pictures_that_move() -> bytes:
     return six(picture_file(first, save_all=True, append_images=others))
 
 
-def pictures_of_four_inks() -> bytes:
-    return six(picture_file(Image.new("CMYK", (24, 24), (9, 99, 199, 3)), "JPEG"), "jpg")
-
-
 def pictures_of_a_palette_with_holes() -> bytes:
     shades = np.random.default_rng(3).integers(0, 255, (24, 24)).astype(np.uint8)
     palette = Image.fromarray(shades).convert("P")
     return six(picture_file(palette, transparency=bytes(range(200))))
-
-
-def pictures_of_one_pixel() -> bytes:
-    return six(picture_file(Image.new("L", (1, 1), 200)))
-
-
-def pictures_as_wide_as_they_can_be() -> bytes:
-    return six(picture_file(Image.new("L", (65_000, 1), 200), "JPEG"), "jpg")
-
-
-def drawings_that_run() -> bytes:
-    drawn = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
-    return six(drawn)
 
 
 def pictures_whose_checksums_are_wrong() -> bytes:
@@ -201,22 +181,10 @@ def a_header_nested_deep() -> bytes:
     return npy_format.magic(1, 0) + struct.pack("<H", len(said) % 65536) + said
 
 
-def several_arrays() -> bytes:
-    out = io.BytesIO()
-    np.savez(out, a=FACES)
-    return out.getvalue()
-
-
 def a_cell_of_cells() -> bytes:
     cells = np.empty((3, 3), dtype=object)
     cells[:] = "x"
     return mat(faces=cells, other={"a": cells})  # type: ignore[arg-type]
-
-
-def zeros_that_unpack_to_much() -> bytes:
-    out = io.BytesIO()
-    savemat(out, {"faces": np.zeros((9000, 4096), np.uint8)}, do_compression=True)
-    return out.getvalue()
 
 
 def array(*shape: int) -> bytes:
@@ -224,18 +192,15 @@ def array(*shape: int) -> bytes:
 
 
 def a_size_below_nothing() -> bytes:
-    out = io.BytesIO()
-    savemat(out, {"faces": FACES.reshape(9, 64)})
+    whole = saved(lambda out: savemat(out, {"faces": FACES.reshape(9, 64)}))
     sizes = struct.pack("<ii", 9, 64)
-    assert sizes in out.getvalue()
-    return out.getvalue().replace(sizes, struct.pack("<ii", -9, 2**31 - 1))
+    assert sizes in whole
+    return whole.replace(sizes, struct.pack("<ii", -9, 2**31 - 1))
 
 
 def a_frame_with_an_index_of_its_own() -> bytes:
-    out = io.BytesIO()
     frame = pd.DataFrame({"user": range(30), "item": range(30), "rating": [1, 2, 3] * 10})
-    frame.set_index(["user", "item"]).to_parquet(out)
-    return out.getvalue()
+    return frame.set_index(["user", "item"]).to_parquet()
 
 
 SHAPES = ((1, 28, 28), (28, 28, 1), (28, 1, 28), (100, 1), (1, 100), (9, 1), (1, 1), (1, 1, 1))
@@ -304,10 +269,10 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
     },
     ("ratings", "a.parquet"): {
         "millions of rows in a kilobyte": millions_of_rows_in_a_kilobyte,
-        "a column of lists": lambda: made_parquet(
+        "a column of lists": lambda: parquet(
             pa.table({"user": [[1], [2, 3]], "item": [1, 2], "rating": [1, 2]})
         ),
-        "columns of unusual types": lambda: made_parquet(
+        "columns of unusual types": lambda: parquet(
             pa.table(
                 {
                     "user": pa.array([None, "a"] * 20).dictionary_encode(),
@@ -316,7 +281,7 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
                 }
             )
         ),
-        "times as ratings": lambda: made_parquet(
+        "times as ratings": lambda: parquet(
             pa.table(
                 {
                     "user": list(range(30)),
@@ -326,7 +291,7 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
             )
         ),
         "text that is no text": text_that_is_no_text,
-        "more columns than allowed": lambda: made_parquet(
+        "more columns than allowed": lambda: parquet(
             pa.table({f"c{k}": [1] for k in range(20_001)})
         ),
         "a footer that is cut": a_footer_that_is_cut,
@@ -360,11 +325,17 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         "pictures with texts that unpack to much": pictures_with_texts_that_unpack_to_much,
         "pictures with profiles that are none": lambda: six(png(icc_profile=b"\xff" * 100_000)),
         "pictures that move": pictures_that_move,
-        "pictures of four inks": pictures_of_four_inks,
+        "pictures of four inks": lambda: six(
+            picture_file(Image.new("CMYK", (24, 24), (9, 99, 199, 3)), "JPEG"), "jpg"
+        ),
         "pictures of a palette with holes": pictures_of_a_palette_with_holes,
-        "pictures of one pixel": pictures_of_one_pixel,
-        "pictures as wide as they can be": pictures_as_wide_as_they_can_be,
-        "drawings that run": drawings_that_run,
+        "pictures of one pixel": lambda: six(picture_file(Image.new("L", (1, 1), 200))),
+        "pictures as wide as they can be": lambda: six(
+            picture_file(Image.new("L", (65_000, 1), 200), "JPEG"), "jpg"
+        ),
+        "drawings that run": lambda: six(
+            b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+        ),
         "pictures whose checksums are wrong": pictures_whose_checksums_are_wrong,
         "an archive with a comment and more": an_archive_with_a_comment_and_more,
     },
@@ -380,13 +351,13 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         "a header with a program": a_header_with_a_program,
         "a header of megabytes": a_header_of_megabytes,
         "a header nested deep": a_header_nested_deep,
-        "several arrays": several_arrays,
+        "several arrays": lambda: saved(lambda out: np.savez(out, a=FACES)),
         **{f"an array of {shape}": partial(array, *shape) for shape in SHAPES},
     },
     ("images", "a.mat"): {
         "a cell of cells": a_cell_of_cells,
         "a table of nothing": lambda: mat(faces=sparse.csc_matrix((400, 64))),
-        "zeros that unpack to much": zeros_that_unpack_to_much,
+        "zeros that unpack to much": lambda: mat(faces=np.zeros((9000, 4096), np.uint8)),
         "a newer file": lambda: (
             b"MATLAB 7.3 MAT-file, Platform: X".ljust(124) + b"\0\2IM" + b"\x89HDF\r\n\x1a\n" * 30
         ),
