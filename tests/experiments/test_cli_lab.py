@@ -71,9 +71,10 @@ def test_a_sweep_its_runs_and_what_becomes_of_them(
     [
         ("sweep nowhere.toml", "sweep file = 'nowhere.toml' is not allowed"),
         ("sweep FILE --jobs 0", "jobs = '0' is not allowed"),
-        (
+        pytest.param(
             "sweep FILE --scheduler tcp://127.0.0.1:1",
             "No Dask scheduler answers at 'tcp://127.0.0.1:1'",
+            marks=pytest.mark.long,  # it is waited for
         ),
         ("sweep FILE --store nosuch://x", "is no place for runs"),
         ("runs export", "file = '(none)' is not allowed: it must be the file to write"),
