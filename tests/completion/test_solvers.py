@@ -11,7 +11,7 @@ from sklearn.linear_model import HuberRegressor
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
 from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.alternating import reweighted
-from dpmc_core.completion.common.step import start_item_factors
+from dpmc_core.completion.common.step import Step, start_item_factors
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings, random_split
@@ -21,107 +21,86 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.metrics.ratings import rmse
 
-
-@pytest.fixture(scope="module")
-def ratings() -> Ratings:
-    return skewed(70, 50, 1200, rank=3, seed=3)
-
-
+R = np.random.default_rng
 SOLVERS = {ALSConfig: als, IRLSConfig: irls}
+RATINGS = skewed(70, 50, 1200, rank=3, seed=3)
+ONE_RATING = Ratings.checked(
+    np.zeros(1, int), np.zeros(1, int), np.array([4.0]), n_users=3, n_items=3
+)
+NOISE = (None, Huber(alpha=1.0), Laplace(scale=1.0), Gaussian(scale=1.4))
 
 
-def steps_of(config: ALSConfig | IRLSConfig, ratings: Ratings, seed: int = 0, *workers: int):
+def steps_of(config, ratings: Ratings = RATINGS, seed: int = 0, *workers: int) -> list[Step]:
     """Steps of the algorithm that ``config`` is of."""
-    return SOLVERS[type(config)](ratings, config, np.random.default_rng(seed), *workers)
+    return list(SOLVERS[type(config)](ratings, config, R(seed), *workers))
 
 
-def dense_als(ratings: Ratings, rank, reg, iterations, mechanism, seed):
-    """Algorithm 1 with dense masks and normal equations, drawing noise in the same order."""
-    rng = np.random.default_rng(seed)
-    mask = np.zeros((ratings.n_users, ratings.n_items))
-    x = np.zeros_like(mask)
-    mask[ratings.users, ratings.items] = 1
-    x[ratings.users, ratings.items] = ratings.values
-    v = start_item_factors(ratings.n_items, rank, rng)
-    u = np.zeros((ratings.n_users, rank))
-    for _ in range(iterations):
-        noise = np.zeros((ratings.n_items, rank))
-        if mechanism is not None:
-            noise = mechanism.sample((1, ratings.n_items, rank), rng)[0]
+def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Algorithms 1 to 3 by the normal equations of one row at a time, drawing noise in the same
+    order.
+    """
+    rng, rank, robust = R(seed), config.rank, isinstance(config, IRLSConfig)
+    shape, inner = (ratings.n_items, rank), config.inner if robust else 1
+    items, ridge = start_item_factors(*shape, rng), config.reg * np.eye(rank)
+    for _ in range(config.iterations):
+        noise = np.zeros((inner, *shape))
+        if config.mechanism is not None:
+            noise = config.mechanism.sample(noise.shape, rng)
+        start = rng.standard_normal(shape) if robust else np.zeros(shape)
+        users = np.empty((ratings.n_users, rank))
         for i in range(ratings.n_users):
-            u[i] = np.linalg.solve((v * mask[i][:, None]).T @ v + reg * np.eye(rank), v.T @ x[i])
-        for j in range(ratings.n_items):
-            w = mask[:, j][:, None]
-            v[j] = np.linalg.solve((u * w).T @ u + reg * np.eye(rank), u.T @ x[:, j] + noise[j])
-    return u, v
+            own = ratings.users == i
+            a, y = items[ratings.items[own]], ratings.values[own]
+            users[i] = np.linalg.solve(a.T @ a + ridge, a.T @ y)
+        items = start
+        for j, step in itertools.product(range(ratings.n_items), range(inner)):
+            own = ratings.items == j
+            a, y = users[ratings.users[own]], ratings.values[own]
+            weight = np.ones(len(y))
+            if robust:
+                residual = np.abs(y - a @ items[j])
+                weight = config.loss_alpha / np.maximum(residual, config.loss_alpha)
+            items[j] = np.linalg.solve(
+                (a * weight[:, None]).T @ a + ridge, a.T @ (weight * y) + noise[step, j]
+            )
+    return users, items
 
 
 @pytest.mark.parametrize(
-    "mechanism", [None, Huber(alpha=1.0), Laplace(scale=1.0), Gaussian(scale=1.4)]
+    ("config", "ratings"),
+    [
+        *(
+            (ALSConfig(rank=rank, reg=0.5, iterations=4, mechanism=noise), RATINGS)
+            for rank in (4, 40)
+            for noise in NOISE
+        ),
+        *(
+            (
+                IRLSConfig(
+                    rank=rank, reg=0.5, iterations=3, inner=inner, loss_alpha=0.4, mechanism=noise
+                ),
+                RATINGS,
+            )
+            for rank, inner in ((4, 2), (4, 7), (45, 3))
+            for noise in (None, Huber(alpha=1.076))
+        ),
+        # users without ratings get no taste; items without, what noise gives them
+        *(
+            (kind(rank=2, reg=0.5, iterations=rounds, mechanism=noise), ONE_RATING)
+            for kind in SOLVERS
+            for rounds, noise in ((5, None), (1, Gaussian(scale=1.0)))
+        ),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("rank", [4, 40])
-def test_als_equals_dense_normal_equations(ratings: Ratings, mechanism, rank: int) -> None:
-    config = ALSConfig(rank=rank, reg=0.5, iterations=4, mechanism=mechanism)
+def test_a_run_equals_dense_normal_equations(config, ratings: Ratings) -> None:
     *_, last = steps_of(config, ratings, 11)
-    u, v = dense_als(ratings, rank, 0.5, 4, mechanism, 11)
-    np.testing.assert_allclose(last.model.user_factors, u, atol=1e-8)
-    np.testing.assert_allclose(last.model.item_factors, v, atol=1e-8)
+    users, items = dense_reference(ratings, config, 11)
+    precision = 1e-8 if isinstance(config, ALSConfig) else 1e-7
+    np.testing.assert_allclose(last.model.user_factors, users, atol=precision)
+    np.testing.assert_allclose(last.model.item_factors, items, atol=precision)
     residuals = ratings.values - last.model.predict(ratings.users, ratings.items)
     assert last.squared_residuals == pytest.approx(float(residuals @ residuals), rel=1e-8)
-
-
-def dense_irls(ratings: Ratings, rank, reg, iterations, inner, alpha, mechanism, seed):
-    """Algorithms 2 and 3 column by column."""
-    rng = np.random.default_rng(seed)
-    v = start_item_factors(ratings.n_items, rank, rng)
-    u = np.zeros((ratings.n_users, rank))
-    for _ in range(iterations):
-        noise = np.zeros((inner, ratings.n_items, rank))
-        if mechanism is not None:
-            noise = mechanism.sample((inner, ratings.n_items, rank), rng)
-        start = rng.standard_normal((ratings.n_items, rank))
-        for i in range(ratings.n_users):
-            k = ratings.users == i
-            a, y = v[ratings.items[k]], ratings.values[k]
-            u[i] = np.linalg.solve(a.T @ a + reg * np.eye(rank), a.T @ y)
-        v = v.copy()
-        for j in range(ratings.n_items):
-            k = ratings.items == j
-            a, y = u[ratings.users[k]], ratings.values[k]
-            theta = start[j]
-            for step in range(inner):
-                residual = y - a @ theta
-                psi = np.sign(residual) * np.minimum(np.abs(residual), alpha)
-                weight = np.where(residual == 0, 1.0, psi / np.where(residual == 0, 1.0, residual))
-                theta = np.linalg.solve(
-                    (a * weight[:, None]).T @ a + reg * np.eye(rank),
-                    a.T @ (weight * y) + noise[step, j],
-                )
-            v[j] = theta
-    return u, v
-
-
-@pytest.mark.parametrize("mechanism", [None, Huber(alpha=1.076)])
-@pytest.mark.parametrize(("rank", "inner"), [(4, 2), (4, 7), (45, 3)])
-def test_irls_equals_its_definition(ratings: Ratings, mechanism, rank: int, inner: int) -> None:
-    config = IRLSConfig(
-        rank=rank, reg=0.5, iterations=3, inner=inner, loss_alpha=0.4, mechanism=mechanism
-    )
-    *_, last = steps_of(config, ratings, 2)
-    u, v = dense_irls(ratings, rank, 0.5, 3, inner, 0.4, mechanism, 2)
-    np.testing.assert_allclose(last.model.user_factors, u, atol=1e-7)
-    np.testing.assert_allclose(last.model.item_factors, v, atol=1e-7)
-
-
-def one_item(seed: int = 0) -> tuple[Ratings, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    n = 60
-    y = rng.standard_t(2, n) + 3
-    users = np.arange(n)
-    # a second item fixes nothing: the matrix has two columns only so that rank 2 is allowed
-    return Ratings.checked(
-        np.r_[users, users], np.r_[np.zeros(n, int), np.ones(n, int)], np.r_[y, rng.normal(3, 1, n)]
-    ), y
 
 
 def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
@@ -129,18 +108,20 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
 
     A direct convex solve of Σ ρ_α(y − Aθ) + (λ/2)‖θ‖² must find the same point.
     """
-    ratings, y = one_item()
+    rng = R(0)
+    y = rng.standard_t(2, 60) + 3
+    # a second item fixes nothing: the matrix has two columns only so that rank 2 is allowed
+    values = np.r_[y, rng.normal(3, 1, 60)]
+    ratings = Ratings.checked(np.tile(np.arange(60), 2), np.repeat([0, 1], 60), values)
     config = IRLSConfig(rank=2, reg=0.7, iterations=1, inner=100, loss_alpha=0.8)
-    step = next(steps_of(config, ratings))
+    (step,) = steps_of(config, ratings)
     a = step.model.user_factors
 
     def objective(theta):
-        r = y - a @ theta
-        return float(np.sum(rho(r, 0.8)) + 0.35 * theta @ theta)
+        return float(np.sum(rho(y - a @ theta, 0.8)) + 0.35 * theta @ theta)
 
     def gradient(theta):
-        r = y - a @ theta
-        return -a.T @ np.clip(r, -0.8, 0.8) + 0.7 * theta
+        return -a.T @ np.clip(y - a @ theta, -0.8, 0.8) + 0.7 * theta
 
     best = optimize.minimize(
         objective, np.zeros(2), jac=gradient, method="BFGS", options={"gtol": 1e-10}
@@ -153,7 +134,7 @@ def test_one_irls_column_agrees_with_scikit_learn() -> None:
 
     At its own σ, ours is loss_alpha = εσ/1, λ = 2ασ/2.
     """
-    rng = np.random.default_rng(4)
+    rng = R(4)
     a = rng.normal(0, 1, (80, 2))
     y = a @ np.array([1.5, -0.7]) + rng.standard_t(2, 80)
     fitted = HuberRegressor(
@@ -172,22 +153,22 @@ def test_one_irls_column_agrees_with_scikit_learn() -> None:
     np.testing.assert_allclose(theta[0], fitted.coef_, rtol=2e-4)
 
 
-def test_objective_never_rises_without_noise(ratings: Ratings) -> None:
-    for config in (
+@pytest.mark.parametrize(
+    "config",
+    [
         ALSConfig(rank=5, reg=1, iterations=15),
         IRLSConfig(rank=5, reg=1, iterations=15, inner=60, loss_alpha=20),
-    ):
-        values = [step.objective for step in steps_of(config, ratings)]
-        for before, after in itertools.pairwise(values):
-            assert after <= before * (1 + 1e-9)
+    ],
+)
+def test_objective_never_rises_without_noise(config) -> None:
+    for before, after in itertools.pairwise(step.objective for step in steps_of(config)):
+        assert after <= before * (1 + 1e-9)
 
 
-def test_irls_with_a_wide_loss_is_als(ratings: Ratings) -> None:
-    wide = IRLSConfig(rank=4, reg=0.5, iterations=3, inner=1, loss_alpha=20)
-    *_, robust = steps_of(wide, ratings, 1)
-    (plain,) = steps_of(ALSConfig(rank=4, reg=0.5, iterations=1), ratings, 1)
-    assert np.isfinite(robust.objective)
-    (first,) = steps_of(replace(wide, iterations=1, inner=3), ratings, 1)
+def test_irls_with_a_wide_loss_is_als() -> None:
+    wide = IRLSConfig(rank=4, reg=0.5, iterations=1, inner=3, loss_alpha=20)
+    (first,) = steps_of(wide, seed=1)
+    (plain,) = steps_of(ALSConfig(rank=4, reg=0.5, iterations=1), seed=1)
     np.testing.assert_allclose(first.model.item_factors, plain.model.item_factors, atol=1e-9)
     assert first.objective == pytest.approx(plain.objective, rel=1e-9)
 
@@ -200,74 +181,62 @@ def test_recovers_a_low_rank_matrix() -> None:
 
 
 @pytest.mark.parametrize("kind", SOLVERS)
-def test_same_seed_same_result_whatever_the_workers(ratings: Ratings, kind) -> None:
+def test_same_seed_same_result_whatever_the_workers(kind) -> None:
     config = kind(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0))
-    one, two, three, different = (
-        [*steps_of(config, ratings, *of)][-1].model.item_factors
+    first, *same, different = (
+        steps_of(config, RATINGS, *of)[-1].model.item_factors
         for of in ((5, 1), (5, 2), (5, 3), (6,))
     )
-    assert np.array_equal(one, two)
-    assert np.array_equal(one, three)
-    assert not np.array_equal(one, different)
+    assert all(np.array_equal(first, factors) for factors in same)
+    assert not np.array_equal(first, different)
 
 
-def test_every_step_records_what_it_released(ratings: Ratings) -> None:
-    noise = Laplace(scale=1.0)
-    for config, count in (
-        (ALSConfig(rank=4, iterations=3, mechanism=noise), 1),
-        (IRLSConfig(rank=4, iterations=2, inner=6, mechanism=noise), 6),
-    ):
-        for step in steps_of(config, ratings):
-            (release,) = step.releases
-            assert (release.count, release.coordinates) == (count, ratings.n_items * 4)
-            assert release.mechanism == noise
-            assert not release.sound
-    assert not any(step.releases for step in steps_of(ALSConfig(rank=4, iterations=2), ratings))
+@pytest.mark.parametrize(
+    "config",
+    [
+        ALSConfig(rank=4, iterations=3, mechanism=NOISE[2]),
+        IRLSConfig(rank=4, iterations=2, inner=6, mechanism=NOISE[2]),
+    ],
+)
+def test_every_step_records_what_it_released(config) -> None:
+    for step in steps_of(config):
+        (release,) = step.releases
+        assert release.count == getattr(config, "inner", 1)
+        assert release.coordinates == RATINGS.n_items * 4
+        assert release.mechanism == config.mechanism
+        assert not release.sound
+    assert not any(step.releases for step in steps_of(replace(config, mechanism=None)))
 
 
-def test_defined_result_for_odd_shapes() -> None:
-    one = Ratings.checked(np.array([0]), np.array([0]), np.array([4.0]), n_users=3, n_items=3)
-    for kind in SOLVERS:
-        *_, last = steps_of(kind(rank=2, reg=1, iterations=5), one)
-        assert np.isfinite(last.model.block(slice(None))).all()
-        assert not last.model.user_factors[1:].any()  # users without ratings get no taste
-        assert not last.model.item_factors[1:].any()
-    noisy = ALSConfig(rank=2, reg=0.5, iterations=1, mechanism=Gaussian(scale=1.0))
-    (step,) = steps_of(noisy, one, 3)
-    rng = np.random.default_rng(3)
-    start_item_factors(3, 2, rng)
-    noise = Gaussian(scale=1.0).sample((1, 3, 2), rng)[0]
-    np.testing.assert_allclose(
-        step.model.item_factors[1:], noise[1:] / 0.5
-    )  # Alg. 1 with an empty sum
-    (robust,) = steps_of(
-        IRLSConfig(rank=2, reg=0.5, iterations=1, inner=2, mechanism=Gaussian(scale=1.0)), one, 3
-    )
-    assert np.isfinite(robust.model.item_factors).all()
-    assert robust.model.item_factors[1:].any()
-
-
-def test_rank_above_the_matrix_is_refused() -> None:
-    data = low_rank(30, 6, rank=2, observed=0.5)
-    with pytest.raises(ParameterError, match="rank = 7"):
-        next(steps_of(ALSConfig(rank=7), data))
-    with pytest.raises(ParameterError, match="at most 6"):
-        next(steps_of(IRLSConfig(rank=7), data))
-    for bad in ({"rank": 0}, {"reg": 0}, {"iterations": 0}, {"rank": 2.5}):
-        with pytest.raises(ParameterError, match=next(iter(bad))):
-            ALSConfig(**bad)
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (ALSConfig, {"rank": 7}, "rank = 7"),
+        (IRLSConfig, {"rank": 7}, "at most 6"),
+        (ALSConfig, {"rank": 0}, "rank"),
+        (ALSConfig, {"reg": 0}, "reg"),
+        (ALSConfig, {"iterations": 0}, "iterations"),
+        (ALSConfig, {"rank": 2.5}, "rank"),
+    ],
+)
+def test_bad_settings_and_a_rank_above_the_matrix_are_refused(kind, settings, message) -> None:
+    with pytest.raises(ParameterError, match=message):
+        steps_of(kind(**settings), low_rank(30, 6, rank=2, observed=0.5))
 
 
 def test_baselines_by_hand() -> None:
     data = Ratings.checked(
         np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 3.0, 5.0]), n_users=3, n_items=3
     )
-    predictors = {p.name: p for p in fit_baselines(data)}
-    users, items = np.array([0, 1, 2]), np.array([0, 1, 2])
-    np.testing.assert_allclose(predictors["global mean"].predict(users, items), [3, 3, 3])
-    np.testing.assert_allclose(predictors["user mean"].predict(users, items), [2, 5, 3])
-    np.testing.assert_allclose(predictors["item mean"].predict(users, items), [3, 3, 3])
-    np.testing.assert_allclose(predictors["user + item"].predict(users, items), [2 - 0.5, 5 + 1, 3])
+    predictors = {baseline.name: baseline for baseline in fit_baselines(data)}
+    for name, values in (
+        ("global mean", [3, 3, 3]),
+        ("user mean", [2, 5, 3]),
+        ("item mean", [3, 3, 3]),
+        ("user + item", [2 - 0.5, 5 + 1, 3]),
+    ):
+        predicted = predictors[name].predict(np.arange(3), np.arange(3))
+        np.testing.assert_allclose(predicted, values)
 
 
 def indicators(data: Ratings) -> list[sparse.csr_array]:

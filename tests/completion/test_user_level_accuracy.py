@@ -4,12 +4,15 @@ Against slow references written here, and on data whose truth is known.
 """
 
 import math
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
+from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import SAMPLING
@@ -29,6 +32,7 @@ from dpmc_core.completion.spectral import (
 )
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
+from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget
 from dpmc_core.privacy.compare import dpals_counts
 from tests.completion.papers import papers_dpals
@@ -36,8 +40,21 @@ from tests.completion.papers import papers_dpals
 R = np.random.default_rng
 
 
-def small(seed: int = 0) -> Ratings:
-    return skewed(60, 25, 700, rank=2, seed=seed)
+SMALL = skewed(60, 25, 700, rank=2, seed=0)
+
+
+def last_of(solver: Any, ratings: Ratings, config: Any, seed: int = 0, *more: Any) -> Step:
+    """The last step of a run."""
+    *_, step = solver(ratings, config, R(seed), *more)
+    return step
+
+
+def error(predictor: Any, test: Ratings) -> float:
+    return rmse(predictor.predict(test.users, test.items), test.values)
+
+
+def baseline_of(train: Ratings, name: str = "user + item") -> Any:
+    return fit_baselines(train)[BASELINES.index(name)]
 
 
 def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) -> np.ndarray:
@@ -81,45 +98,36 @@ def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) ->
     ],
 )
 def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
-    ratings = small()
-    config = papers_dpals(
-        **{"rank": 3, "reg": 0.7, "items_per_user": 1000, "private": False, **knobs}
-    )
+    config = papers_dpals(rank=3, reg=0.7, items_per_user=1000, private=False, **knobs)
     rng = R(5)
     rng.integers(2**63)  # the lottery's salt
-    start = rng.standard_normal((ratings.n_items, 3)) / math.sqrt(3)
-    (*_, last) = dpals(ratings, config, R(5), 1)
+    start = rng.standard_normal((SMALL.n_items, 3)) / math.sqrt(3)
+    last, again = (last_of(dpals, SMALL, config, 5, workers) for workers in (1, 2))
     assert last.model.item_factors[:, :3] == pytest.approx(
-        reference_dpals(ratings, config, start), rel=1e-9, abs=1e-10
+        reference_dpals(SMALL, config, start), rel=1e-9, abs=1e-10
     )
     assert last.releases == ()
-    again = list(dpals(ratings, config, R(5), 2))[-1]
     assert np.array_equal(again.model.item_factors, last.model.item_factors)
 
 
 def test_noise_does_not_depend_on_the_number_of_threads() -> None:
     ratings = skewed(400, 120, 9000, seed=1)
     config = papers_dpals(rank=3, budget=Budget(epsilon=2.0))
-    one, two = (
-        list(dpals(ratings, config, R(0), workers))[-1].model.item_factors for workers in (1, 2)
+    assert np.array_equal(
+        *(last_of(dpals, ratings, config, 0, workers).model.item_factors for workers in (1, 2))
     )
-    assert np.array_equal(one, two)
 
 
 def test_infrequent_items_get_the_users_own_mean() -> None:
-    ratings = small()
     config = papers_dpals(rank=3, reg=1.0, item_share=0.5, private=False, items_per_user=25)
-    (*_, last) = dpals(ratings, config, R(0), 1)
-    counts = np.bincount(ratings.items, minlength=25)
-    frequent = np.argsort(-counts, kind="stable")[: math.ceil(0.5 * 25)]
-    others = np.setdiff1d(np.arange(25), frequent)
-    sums = np.bincount(ratings.users, ratings.values, minlength=60)
-    own = (sums + 5 * 3.0) / (
-        np.bincount(ratings.users, minlength=60) + 5
-    )  # pulled to the middle of the scale
-    predicted = last.model.block(np.arange(60))
-    assert predicted[:, others] == pytest.approx(np.repeat(own[:, None], others.size, axis=1))
-    assert not np.allclose(predicted[:, frequent], np.repeat(own[:, None], frequent.size, axis=1))
+    counts = np.bincount(SMALL.items, minlength=25)
+    order = np.argsort(-counts, kind="stable")
+    rated = np.bincount(SMALL.users, minlength=60)
+    # pulled to the middle of the scale
+    own = (np.bincount(SMALL.users, SMALL.values, minlength=60) + 5 * 3.0) / (rated + 5)
+    apart = last_of(dpals, SMALL, config).model.block(np.arange(60)) - own[:, None]
+    assert apart[:, order[13:]] == pytest.approx(0, abs=1e-9)
+    assert not np.allclose(apart[:, order[:13]], 0)
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
@@ -127,58 +135,60 @@ def test_solving_with_noisy_matrices(projection: str) -> None:
     rng = R(0)
     gram = rng.standard_normal((20, 4, 4))
     gram = gram + gram.transpose(0, 2, 1)  # indefinite
-    right, reg = rng.standard_normal((20, 4)), rng.uniform(0.1, 1, 20)
-    found = solve_noisy(gram, right, reg, projection)
-    for k in range(20):
-        values, vectors = np.linalg.eigh(gram[k])
-        if projection == "off":
-            expected = np.linalg.solve(gram[k] + reg[k] * np.eye(4), right[k])
-        elif projection == "inner":
-            projected = (vectors * values.clip(0)) @ vectors.T
-            expected = np.linalg.solve(projected + reg[k] * np.eye(4), right[k])
-        else:
-            projected = (vectors * (values + reg[k]).clip(0)) @ vectors.T
-            expected = np.linalg.pinv(projected, rcond=1e-9, hermitian=True) @ right[k]
-        assert found[k] == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    right, regs = rng.standard_normal((20, 4)), rng.uniform(0.1, 1, 20)
+    solved = solve_noisy(gram, right, regs, projection)
+    for solution, matrix, side, reg in zip(solved, gram, right, regs, strict=True):
+        values, vectors = np.linalg.eigh(matrix)
+        eigenvalues = {
+            "off": values + reg,
+            "inner": values.clip(0) + reg,
+            "printed": (values + reg).clip(0),
+        }[projection]
+        system = (vectors * eigenvalues) @ vectors.T
+        expected = np.linalg.pinv(system, rcond=1e-9, hermitian=True) @ side
+        assert solution == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
 def test_power_iteration_starts_dpals_near_the_truth() -> None:
     """On a rank-2 matrix of 4,000 users, one round from the released start is nearer the end than
     one from a random one.
     """
-    ratings = low_rank(4000, 40, rank=2, observed=0.5)
-    errors = {}
-    for start in ("random", "power"):
-        config = papers_dpals(
-            rank=2,
-            reg=1.0,
-            iterations=1,
-            items_per_user=20,
-            start=start,
-            budget=Budget(epsilon=20.0),
+    ratings, budget = low_rank(4000, 40, rank=2, observed=0.5), Budget(epsilon=20.0)
+    usual = papers_dpals(rank=2, reg=1.0, iterations=1, items_per_user=20, budget=budget)
+    random, power = (
+        last_of(dpals, ratings, replace(usual, start=start), 3).squared_residuals
+        for start in ("random", "power")
+    )
+    assert power < 0.9 * random
+
+
+@pytest.mark.parametrize(
+    ("count", "k", "gram", "right", "pre", "epsilon"),
+    [
+        (count, *settings)
+        for count, settings in zip(
+            dpals_counts(),
+            (
+                (40, 126.9, 63.4, 200.0, 0.801),
+                (50, 29.0, 14.5, 200.0, 4.006),
+                (50, 11.3, 11.3, 20.0, 7.39),
+                (50, 5.86, 5.86, 20.0, 14.87),
+                (50, 125.9, 63.0, 100.0, 1.001),
+                (50, 27.8, 13.9, 20.0, 5.008),
+                (50, 15.5, 7.7, 10.0, 10.04),
+                (50, 7.5, 3.8, 10.0, 19.82),
+            ),
+            strict=False,
         )
-        (step,) = dpals(ratings, config, R(3), None)
-        errors[start] = step.squared_residuals
-    assert errors["power"] < 0.9 * errors["random"]
-
-
-@pytest.mark.parametrize("row", range(8))
-def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
+    ],
+)
+def test_table_4_gives_the_epsilon_of_finding_9(
+    count: Any, k: int, gram: float, right: float, pre: float, epsilon: float
+) -> None:
     """From the releases that DPALS itself plans with Table 4's σ.
 
     Both statistics as finding 9 counts them, and the preparation.
     """
-    settings = (
-        (40, 126.9, 63.4, 200.0, 0.801),
-        (50, 29.0, 14.5, 200.0, 4.006),
-        (50, 11.3, 11.3, 20.0, 7.39),
-        (50, 5.86, 5.86, 20.0, 14.87),
-        (50, 125.9, 63.0, 100.0, 1.001),
-        (50, 27.8, 13.9, 20.0, 5.008),
-        (50, 15.5, 7.7, 10.0, 10.04),
-        (50, 7.5, 3.8, 10.0, 19.82),
-    )
-    k, gram, right, pre, epsilon = settings[row]
     config = papers_dpals(
         rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre
     )
@@ -188,38 +198,28 @@ def test_table_4_gives_the_epsilon_of_finding_9(row: int) -> None:
     assert rho["counts"] + rho["counts again"] == pytest.approx(k / pre**2)
     # one number each, moved by up to k, with noise for √k: k times what the paper counts
     assert rho["sum of ratings"] + rho["number of ratings"] == pytest.approx(k / pre**2)
-    as_printed = rho["gram"] + rho["right"] + (k + 1) / pre**2
-    assert as_printed + 2 * math.sqrt(as_printed * math.log(1e5)) == pytest.approx(
-        epsilon, abs=0.006
-    )
-    derived = sum(rho.values())
-    count = dpals_counts()[row]
+
+    def converted(total: float) -> float:
+        return total + 2 * math.sqrt(total * math.log(1e5))
+
+    as_printed = converted(rho["gram"] + rho["right"] + (k + 1) / pre**2)
+    assert as_printed == pytest.approx(epsilon, abs=0.006)
     assert count.both == pytest.approx(epsilon, abs=0.006)
-    assert count.derived == pytest.approx(
-        derived + 2 * math.sqrt(derived * math.log(1e5)), rel=1e-12
-    )
+    assert count.derived == pytest.approx(converted(sum(rho.values())), rel=1e-12)
     assert count.derived > count.both
 
 
 def test_without_noise_moments_learns_what_means_cannot() -> None:
     split = random_split(skewed(3000, 200, 120_000, rank=4, noise_floor=0.5, seed=2), 0.2, 0)
-    test = split.test
-
-    def error(steps: object) -> float:
-        (*_, last) = steps  # type: ignore[misc]
-        return float(
-            np.sqrt(np.mean((last.model.predict(test.users, test.items) - test.values) ** 2))
+    moments, private, means = (
+        error(last_of(solver, split.train, config).model, split.test)
+        for solver, config in (
+            (one_shot_moments, MomentsConfig(rank=6)),
+            (one_shot_moments, MomentsConfig(rank=6, budget=Budget(epsilon=10.0))),
+            (private_means, PrivateMeansConfig()),
         )
-
-    moments = error(one_shot_moments(split.train, MomentsConfig(rank=6), R(0)))
-    private = error(
-        one_shot_moments(split.train, MomentsConfig(rank=6, budget=Budget(epsilon=10.0)), R(0))
     )
-    means = error(private_means(split.train, PrivateMeansConfig(), R(0)))
-    baseline = fit_baselines(split.train)[BASELINES.index("user + item")]
-    assert means == pytest.approx(
-        np.sqrt(np.mean((baseline.predict(test.users, test.items) - test.values) ** 2)), rel=0.03
-    )
+    assert means == pytest.approx(error(baseline_of(split.train), split.test), rel=0.03)
     assert 0.5 < moments < private < means  # 0.5 is the floor that no predictor goes below
     assert moments < 0.8 * means
 
@@ -231,15 +231,14 @@ def test_the_second_stage_never_ruins_the_first(family: str) -> None:
     0: with Laplace noise these errors reached three times those of the first stage.
     """
     split = random_split(skewed(5000, 500, 250_000, seed=0), 0.2, 0)
-    test, seen = split.test, []
+    ratios = []
     for seed in range(4):
         config = MomentsConfig(budget=Budget(epsilon=5.0, family=family))
-        errors = [
-            float(np.sqrt(np.mean((s.model.predict(test.users, test.items) - test.values) ** 2)))
-            for s in one_shot_moments(split.train, config, R(seed))
-        ]
-        seen.append(errors[1] / errors[0])
-    assert max(seen) < 1.01, seen
+        first, second = (
+            error(step.model, split.test) for step in one_shot_moments(split.train, config, R(seed))
+        )
+        ratios.append(second / first)
+    assert max(ratios) < 1.01, ratios
 
 
 def test_private_frank_wolfe_without_noise_descends() -> None:
@@ -247,8 +246,7 @@ def test_private_frank_wolfe_without_noise_descends() -> None:
     steps = list(
         frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0))
     )
-    baseline = float(((ratings.values - ratings.values.mean()) ** 2).sum())
-    assert steps[-1].squared_residuals < 0.6 * baseline
+    assert steps[-1].squared_residuals < 0.6 * len(ratings) * ratings.values.var()
     assert all(step.releases == () for step in steps)
 
 
@@ -259,38 +257,29 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
     """
     ratings = low_rank(120, 80, rank=2, observed=0.6, seed=3)
     truth = ratings.truth.left @ ratings.truth.right.T
-    spread = truth.std()
+    everybody = np.arange(120)
     for solver, config in (
         (svt, SVTConfig(rank=8, iterations=300, reg=10.0)),
         (trifactor, TrifactorConfig(rank=4, iterations=200, reg=0.05)),
     ):
-        (*_, last) = solver(ratings, config, R(0))
-        whole = last.model.block(np.arange(120))
-        assert np.sqrt(np.mean((whole - truth) ** 2)) < 0.03 * spread, solver.__name__
-    (base,) = user_item(ratings, UserItemConfig(), R(0))
-    baseline = fit_baselines(ratings)[BASELINES.index("user + item")]
-    assert base.model.predict(ratings.users, ratings.items) == pytest.approx(
-        baseline.predict(ratings.users, ratings.items)
-    )
-    (step,) = truncated_svd(ratings, TruncatedSVDConfig(rank=3), R(0))
+        whole = last_of(solver, ratings, config).model.block(everybody)
+        assert rmse(whole, truth) < 0.03 * truth.std(), solver.__name__
+    base = last_of(user_item, ratings, UserItemConfig()).model
+    predicted = baseline_of(ratings).predict(ratings.users, ratings.items)
+    assert base.predict(ratings.users, ratings.items) == pytest.approx(predicted)
+    step = last_of(truncated_svd, ratings, TruncatedSVDConfig(rank=3))
     left = np.zeros((120, 80))
-    left[ratings.users, ratings.items] = ratings.values - baseline.predict(
-        ratings.users, ratings.items
-    )
+    left[ratings.users, ratings.items] = ratings.values - predicted
     u, s, v = np.linalg.svd(left)
-    base_block = base.model.block(np.arange(120))
-    assert step.model.block(np.arange(120)) - base_block == pytest.approx(
+    assert step.model.block(everybody) - base.block(everybody) == pytest.approx(
         (u[:, :3] * s[:3]) @ v[:3], abs=1e-8
     )
 
 
 def test_tri_factorisation_descends() -> None:
-    ratings = small()
-    objective = [
-        s.objective
-        for s in trifactor(ratings, TrifactorConfig(rank=5, iterations=30, reg=1.0), R(0))
-    ]
-    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objective))
+    steps = trifactor(SMALL, TrifactorConfig(rank=5, iterations=30, reg=1.0), R(0))
+    for before, after in pairwise(step.objective for step in steps):
+        assert after <= before * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
@@ -307,8 +296,6 @@ def test_dpals_learns_with_enough_people(sampling: str) -> None:
         projection="inner",
         budget=Budget(epsilon=10.0),
     )
-    *_, step = dpals(split.train, config, R(0))
-    predicted = step.model.predict(split.test.users, split.test.items)
-    baseline = fit_baselines(split.train)[1].predict(split.test.users, split.test.items)
-    ours, theirs = (np.sqrt(np.mean((p - split.test.values) ** 2)) for p in (predicted, baseline))
-    assert ours < 0.9 * theirs
+    step = last_of(dpals, split.train, config)
+    baseline = baseline_of(split.train, "user mean")
+    assert error(step.model, split.test) < 0.9 * error(baseline, split.test)
