@@ -4,6 +4,7 @@ Sensitivities, what a curator lets out, shares of the budget, and shrinkage.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,65 +31,74 @@ from dpmc_core.privacy.statement import group_epsilon
 from tests.privacy.helpers import ledger
 
 
+def above_diagonal(z: np.ndarray) -> np.ndarray:
+    """What a row adds to a second moment."""
+    return np.outer(z, z)[np.triu_indices(len(z), 1)]
+
+
+def moment_part(size: int, norm: int, clip: float) -> Part:
+    return second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
+
+
+def curator_of(**changes: Any) -> tuple[Curator, Any]:
+    """A curator of one release, "x", and its plan."""
+    part = Part(what="x", l1=1.0, l2=1.0, share=1.0, source="here", **changes)
+    planned = plan({"x": part}, Budget(epsilon=1.0))
+    return Curator(planned, np.random.default_rng(0)), planned
+
+
+def planned_otherwise() -> Any:
+    return pytest.raises(RuntimeError, match="planned otherwise")
+
+
 @given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
 def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     z = rng.standard_normal(size) * rng.exponential(2.0)
     columns, users = np.arange(size), np.zeros(size, dtype=int)
     z = clip_rows(users, z, 1, norm, clip)
-    part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
     own = second_moment(users, columns, z, 1, size)
-    assert own == pytest.approx(np.outer(z, z)[np.triu_indices(size, 1)])
-    assert np.linalg.norm(own) <= part.l2 * (1 + 1e-12)
-    assert np.abs(own).sum() <= part.l1 * (1 + 1e-12)
+    assert own == pytest.approx(above_diagonal(z))
     summed = sum_part("x", clip=clip, norm=norm, coordinates=size, share=1.0)
-    assert np.linalg.norm(z) <= summed.l2 * (1 + 1e-12)
-    assert np.abs(z).sum() <= summed.l1 * (1 + 1e-12)
+    for part, vector in ((moment_part(size, norm, clip), own), (summed, z)):
+        assert np.linalg.norm(vector) <= part.l2 * (1 + 1e-12)
+        assert np.abs(vector).sum() <= part.l1 * (1 + 1e-12)
 
 
 def test_second_moment_sensitivities_are_near() -> None:
     """Equal entries reach the ℓ2 bound of ℓ2-clipped vectors, and 1 − 1/d of the ℓ1 bound of
     ℓ1-clipped ones; two equal entries reach the ℓ2 bound of these.
     """
-    for norm in (1, 2):
-        size, clip = 50, 2.0
-        part = second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
-        z = np.full(size, clip / size if norm == 1 else clip / math.sqrt(size))
-        own = np.outer(z, z)[np.triu_indices(size, 1)]
-        if norm == 1:
-            assert np.abs(own).sum() == pytest.approx(part.l1 * (1 - 1 / size))
-        else:
-            assert np.linalg.norm(own) == pytest.approx(part.l2, rel=1e-14)
+    even = above_diagonal(np.full(50, 2.0 / 50))
+    assert np.abs(even).sum() == pytest.approx(moment_part(50, 1, 2.0).l1 * (1 - 1 / 50))
+    even = above_diagonal(np.full(50, 2.0 / math.sqrt(50)))
+    assert np.linalg.norm(even) == pytest.approx(moment_part(50, 2, 2.0).l2, rel=1e-14)
     for size in (2, 3, 50):
-        part = second_moment_part("x", clip=2.0, norm=1, size=size, share=1.0)
-        z = np.array([1.0, 1.0, *np.zeros(size - 2)])
-        own = np.outer(z, z)[np.triu_indices(size, 1)]
-        assert np.linalg.norm(own) == pytest.approx(part.l2, rel=1e-14)
+        own = above_diagonal(np.array([1.0, 1.0, *np.zeros(size - 2)]))
+        assert np.linalg.norm(own) == pytest.approx(moment_part(size, 1, 2.0).l2, rel=1e-14)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 7])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_no_vector_moves_a_second_moment_by_more(size: int, norm: int) -> None:
     """A search from many starts, which knows nothing of the proof, ends at the bound."""
-    part = second_moment_part("x", clip=1.0, norm=norm, size=size, share=1.0)
+    part, rng = moment_part(size, norm, 1.0), np.random.default_rng(size)
 
-    def moved(z: np.ndarray) -> float:
-        scaled = z / np.linalg.norm(z, norm)
-        return float(np.linalg.norm(np.outer(scaled, scaled)[np.triu_indices(size, 1)]))
+    def closeness(z: np.ndarray) -> float:
+        return -float(np.linalg.norm(above_diagonal(z / np.linalg.norm(z, norm))))
 
-    rng = np.random.default_rng(size)
-    ends = [
-        -optimize.minimize(lambda z: -moved(z), rng.normal(size=size), method="Nelder-Mead").fun
+    farthest = -min(
+        optimize.minimize(closeness, rng.normal(size=size), method="Nelder-Mead").fun
         for _ in range(20)
-    ]
-    assert max(ends) == pytest.approx(part.l2, rel=1e-3)
-    assert max(ends) <= part.l2 * (1 + 1e-12)
+    )
+    assert farthest == pytest.approx(part.l2, rel=1e-3)
+    assert farthest <= part.l2 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["outer", "non-negative", "product"])
 def test_one_replaced_moves_a_sum_by_root_two_at_most(kind: str) -> None:
     """Random and orthogonal pairs: never above √2 times what one adds, and reached."""
-    rng, worst = np.random.default_rng(3), 0.0
+    rng, changes = np.random.default_rng(3), []
     for k in range(400):
         z, y, u, v = (np.abs(x) / np.linalg.norm(x) for x in rng.normal(size=(4, 6)))
         if k % 4 == 0:  # nothing in common
@@ -96,39 +106,34 @@ def test_one_replaced_moves_a_sum_by_root_two_at_most(kind: str) -> None:
             z, y = z / np.linalg.norm(z), y / np.linalg.norm(y)
         if kind == "outer":
             z, y = z * rng.choice([-1, 1], 6), y * rng.choice([-1, 1], 6)
-            apart = np.linalg.norm(packed(np.outer(z, z)) - packed(np.outer(y, y)))
+            changes.append(packed(np.outer(z, z)) - packed(np.outer(y, y)))
         elif kind == "non-negative":
-            apart = np.linalg.norm(z - y)
+            changes.append(z - y)
         else:
-            apart = np.linalg.norm(np.outer(z, u) - np.outer(y, v))
-        worst = max(worst, float(apart))
-    assert worst == pytest.approx(math.sqrt(2), rel=1e-12)
+            changes.append(np.outer(z, u) - np.outer(y, v))
+    assert max(map(np.linalg.norm, changes)) == pytest.approx(math.sqrt(2), rel=1e-12)
 
 
 def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
-    size, std = 300, 1.0
-    rng = np.random.default_rng(0)
-    noise = symmetric(std * rng.standard_normal(size * (size - 1) // 2), size)
-    vectors, _ = shrink(
-        noise, std * 1.1, 10
-    )  # ten per cent above the edge: the largest fluctuates by about 1 %
-    assert vectors.shape[1] == 0
+    size, rng = 300, np.random.default_rng(0)
+    noise = symmetric(rng.standard_normal(size * (size - 1) // 2), size)
+    # ten per cent above the edge: the largest fluctuates by about 1 %
+    assert shrink(noise, 1.1, 10)[0].shape[1] == 0
     direction = rng.standard_normal(size)
     direction /= np.linalg.norm(direction)
-    strength = 4 * std * math.sqrt(size)  # twice the edge
+    strength = 4 * math.sqrt(size)  # twice the edge
     planted = strength * np.outer(direction, direction)
-    vectors, values = shrink(planted + noise, std, 10)
-    assert (
-        values.size <= 2
-    )  # a value at the very edge of the noise may pass, shrunk to almost nothing
-    assert abs(vectors[:, 0] @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
+    vectors, values = shrink(planted + noise, 1.0, 10)
+    # a value at the very edge of the noise may pass, shrunk to almost nothing
+    assert values.size <= 2
+    first = vectors[:, 0]
+    assert abs(first @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
     assert values[0] == pytest.approx(strength * (1 - 1 / 16), rel=0.05)
-    best = min(
-        np.linalg.norm(planted - c * np.outer(vectors[:, 0], vectors[:, 0]))
-        for c in np.linspace(0.5, 1.5, 101) * strength
+    chosen, *others = (
+        np.linalg.norm(planted - value * np.outer(first, first))
+        for value in (values[0], *np.linspace(0.5, 1.5, 101) * strength)
     )
-    kept = np.linalg.norm(planted - values[0] * np.outer(vectors[:, 0], vectors[:, 0]))
-    assert kept <= best * 1.02
+    assert chosen <= min(others) * 1.02
 
 
 @pytest.mark.parametrize(("size", "rank"), [(10, 2), (20, 4), (100, 6)])
@@ -138,21 +143,21 @@ def test_an_unreleased_diagonal_takes_nothing_from_the_factors(size: int, rank: 
     factors = rng.standard_normal((size, rank))
     planted = factors @ factors.T
     noise = 1e-4 * rng.standard_normal((size, size))
-    seen = planted - 0.5 + (noise + noise.T) / 2
-    found = {}
-    for name, diagonal in (("zeros", np.zeros(size)), ("anything", rng.uniform(-99, 99, size))):
-        np.fill_diagonal(seen, diagonal)
-        vectors, strengths = shrink_off_diagonal(seen, 1e-4, 16)
-        assert np.all(strengths > 0)
-        assert np.all(np.diff(strengths) <= 0)
-        found[name] = (vectors * strengths) @ vectors.T
-    np.testing.assert_array_equal(found["zeros"], found["anything"])
-    np.fill_diagonal(seen, 0.0)
-    vectors, strengths = shrink(seen, 1e-4, 16)
-    zeros = np.linalg.norm((vectors * strengths) @ vectors.T - planted)
-    filled = np.linalg.norm(found["zeros"] - planted)
-    assert filled < 0.7 * zeros
-    assert filled < 0.45 * np.linalg.norm(planted)
+    released = planted - 0.5 + (noise + noise.T) / 2
+
+    def rebuilt(shrinking: Any, diagonal: Any) -> np.ndarray:
+        np.fill_diagonal(released, diagonal)
+        vectors, strengths = shrinking(released, 1e-4, 16)
+        assert shrinking is shrink or np.all(strengths > 0)
+        assert shrinking is shrink or np.all(np.diff(strengths) <= 0)
+        return (vectors * strengths) @ vectors.T
+
+    filled = rebuilt(shrink_off_diagonal, 0.0)
+    anything = rebuilt(shrink_off_diagonal, rng.uniform(-99, 99, size))
+    np.testing.assert_array_equal(filled, anything)
+    error = np.linalg.norm(filled - planted)
+    assert error < 0.7 * np.linalg.norm(rebuilt(shrink, 0.0) - planted)
+    assert error < 0.45 * np.linalg.norm(planted)
 
 
 @pytest.mark.parametrize("size", [1, 2, 30, 99, 100, 101, 257])
@@ -217,12 +222,11 @@ def test_what_is_not_finite_is_told_as_numpy_tells_it(size: int, bad: float) -> 
 
 
 def test_noise_alone_has_no_factors() -> None:
-    size, std = 300, 1.0
-    noise = symmetric(std * np.random.default_rng(0).standard_normal(size * (size - 1) // 2), size)
+    noise = symmetric(np.random.default_rng(0).standard_normal(300 * 299 // 2), 300)
     # σ is taken from the entries as well, so that a σ told too small finds nothing either
-    for told in (1.1 * std, 0.3 * std):
-        _, strengths = shrink_off_diagonal(noise, told, 10)
-        assert np.all(strengths < 0.5 * 2 * std * math.sqrt(size))
+    for std in (1.1, 0.3):
+        _, strengths = shrink_off_diagonal(noise, std, 10)
+        assert np.all(strengths < 0.5 * 2 * math.sqrt(300))
 
 
 def test_who_happens_to_be_there_makes_no_factors() -> None:
@@ -241,23 +245,21 @@ def test_who_happens_to_be_there_makes_no_factors() -> None:
 
 
 def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
-    part = Part(what="x", l1=1.0, l2=1.0, coordinates=3, share=1.0, source="here", count=2)
-    planned = plan({"x": part}, Budget(epsilon=1.0))
-    curator = Curator(planned, np.random.default_rng(0))
-    with pytest.raises(RuntimeError, match="planned otherwise"):
+    curator, planned = curator_of(coordinates=3, count=2)
+    with planned_otherwise():
         curator.release("x", np.zeros(4))
     assert [r.count for r in curator.rest()] == [2]
     noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
     assert not np.array_equal(*noisy)
-    with pytest.raises(RuntimeError, match="planned otherwise"):
+    with planned_otherwise():
         curator.release("x", np.zeros(3))
-    with pytest.raises(RuntimeError, match="planned otherwise"):
+    with planned_otherwise():
         curator.stream("x", 1)
     assert curator.rest() == ()
-    made = curator.made()
-    assert [r.count for r in made] == [1, 1]
+    releases = curator.made()
+    assert [r.count for r in releases] == [1, 1]
     assert curator.made() == ()
-    assert Ledger().plus(made).releases == (planned["x"],)
+    assert Ledger().plus(releases).releases == (planned["x"],)
     bare = Curator(None, np.random.default_rng(0))
     assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
     assert bare.stream("x", 1) is None
@@ -266,17 +268,15 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
 
 
 def test_streams_of_noise_are_the_planned_noise() -> None:
-    part = Part(what="x", l1=1.0, l2=1.0, coordinates=30_000, share=1.0, source="here")
-    planned = plan({"x": part}, Budget(epsilon=1.0))
-    curator = Curator(planned, np.random.default_rng(0))
-    with pytest.raises(RuntimeError, match="planned otherwise"):
+    curator, planned = curator_of(coordinates=30_000)
+    with planned_otherwise():
         curator.stream("x", 7)  # 30,000 numbers are not seven pieces of one length
     assert curator.rest() == tuple(planned.values())
     stream = curator.stream("x", 10)
     assert curator.rest() == ()
     pieces = [stream(k) for k in (3, 0, 1, 2, 4, 5, 6, 7, 9, 8)]
     for k in (3, 8, 10, -1):  # asked for before, or never planned
-        with pytest.raises(RuntimeError, match="planned otherwise"):
+        with planned_otherwise():
             stream(k)
     noise = np.concatenate(pieces)
     assert len(set(noise)) == noise.size
@@ -311,10 +311,10 @@ def test_the_epsilon_of_a_group_is_exact(epsilon: float, expected: float) -> Non
         return float(np.exp(upper) - np.exp(lower)) - delta
 
     exact = optimize.brentq(excess, epsilon, 100 * epsilon)
-    found = group_epsilon(ledger(noise), size, delta)
-    assert found == pytest.approx(exact, rel=1e-9)
-    assert found == pytest.approx(expected, rel=5e-3)
-    assert found > size * epsilon
+    of_group = group_epsilon(ledger(noise), size, delta)
+    assert of_group == pytest.approx(exact, rel=1e-9)
+    assert of_group == pytest.approx(expected, rel=5e-3)
+    assert of_group > size * epsilon
 
 
 def test_the_epsilon_of_a_group_of_laplace_noise_is_at_most_a_multiple() -> None:
@@ -337,9 +337,9 @@ def test_a_second_moment_is_the_sum_of_outer_products(
     values = rng.normal(size=len(users))
     table = np.zeros((n_users, size))
     table[users, columns] = values
-    whole = sum(np.outer(row, row) for row in table)
+    whole = sum(map(above_diagonal, table))
     for pieces in (10**8, 1_000):
         for name in ("_CHUNK_CELLS", "_SPARSE_CELLS"):
             monkeypatch.setattr(moments, name, pieces)
-        found = second_moment(users, columns, values, n_users, size)
-        np.testing.assert_allclose(found, whole[np.triu_indices(size, 1)], rtol=1e-12, atol=1e-12)
+        moment = second_moment(users, columns, values, n_users, size)
+        np.testing.assert_allclose(moment, whole, rtol=1e-12, atol=1e-12)

@@ -10,10 +10,17 @@ from scipy import integrate
 
 from dpmc_core.mechanisms import Huber, Laplace
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.ledger import Ledger, Release
+from tests.privacy.helpers import ledger, mixed
 
 ALPHAS = (0.05, 0.3, 1.0, 1.5, 3.0, 8.0)
 SHIFTS = (0.05, 0.5, 1.0, 2.5, 6.0, 20.0)
+
+
+every_alpha = pytest.mark.parametrize("alpha", ALPHAS)
+every_shift = pytest.mark.parametrize("shift", SHIFTS)
+every_noise = pytest.mark.parametrize(
+    "noise", [*(Huber(alpha=alpha) for alpha in (0.5, 1.5, 4.0)), Laplace(scale=1.0)], ids=str
+)
 
 
 def rho(x: NDArray, alpha: float) -> NDArray:
@@ -46,7 +53,7 @@ def tilted_mean(alpha: float, shift: float, order: float) -> float:
     return float(mass @ (psi(x, alpha) - psi(x - shift, alpha)) / mass.sum())
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@every_alpha
 def test_the_divergence_is_convex_in_the_shift(alpha: float) -> None:
     shifts = np.linspace(0.02, 4 * alpha + 10, 80)
     for order in (1.0, 1.5, 2.0, 8.0, 64.0):
@@ -55,8 +62,8 @@ def test_the_divergence_is_convex_in_the_shift(alpha: float) -> None:
         assert np.all(np.diff(steps) >= -1e-9 * steps.max()), (order, np.diff(steps).min())
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("shift", SHIFTS)
+@every_alpha
+@every_shift
 def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(
     alpha: float, shift: float
 ) -> None:
@@ -69,8 +76,8 @@ def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(
         assert value <= alpha * shift * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("shift", SHIFTS)
+@every_alpha
+@every_shift
 def test_step_1_the_derivative_is_the_tilted_mean(alpha: float, shift: float) -> None:
     noise, h = Huber(alpha=alpha), 1e-4 * shift
     for order in (1.5, 3.0, 10.0):
@@ -80,20 +87,18 @@ def test_step_1_the_derivative_is_the_tilted_mean(alpha: float, shift: float) ->
         assert slope == pytest.approx(order * tilted_mean(alpha, shift, order), rel=1e-4)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("shift", SHIFTS)
+@every_alpha
+@every_shift
 def test_step_2_the_tilted_mean_falls_with_the_order(alpha: float, shift: float) -> None:
     means = [tilted_mean(alpha, shift, order) for order in (1.0, 1.2, 2.0, 5.0, 20.0, 100.0)]
     assert all(later <= earlier * (1 + 1e-6) for earlier, later in itertools.pairwise(means)), means
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@every_alpha
 def test_step_5_no_window_holds_more_than_the_central_one(alpha: float) -> None:
-    noise = Huber(alpha=alpha)
-    windows = [
-        float(noise.cdf(s + alpha) - noise.cdf(s - alpha)) for s in np.linspace(0, 5 * alpha, 60)
-    ]
-    assert max(windows) == windows[0]
+    noise, middles = Huber(alpha=alpha), np.linspace(0, 5 * alpha, 60)
+    windows = noise.cdf(middles + alpha) - noise.cdf(middles - alpha)
+    assert windows.max() == windows[0]
     assert windows[0] == pytest.approx(noise.fisher_information, rel=1e-12)
 
 
@@ -120,9 +125,7 @@ def profile_of_two(noise: Huber | Laplace, s: float, t: float, epsilon: float) -
     )
 
 
-@pytest.mark.parametrize(
-    "noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str
-)
+@every_noise
 @pytest.mark.parametrize(("s", "t"), [(0.5, 0.5), (0.3, 1.5), (2.0, 1.0)])
 def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
     noise: Huber | Laplace, s: float, t: float
@@ -137,9 +140,7 @@ def test_two_coordinates_are_no_worse_than_one_that_moved_by_the_sum(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "noise", [Huber(alpha=0.5), Huber(alpha=1.5), Huber(alpha=4.0), Laplace(scale=1.0)], ids=str
-)
+@every_noise
 @pytest.mark.parametrize("total", [1.0, 3.0])
 def test_evener_movements_tell_less(noise: Huber | Laplace, total: float) -> None:
     """δ(ε) of two coordinates grows as the larger shift takes from the smaller one, at every ε of
@@ -192,31 +193,15 @@ def test_bounds_on_single_numbers_are_counted_exactly(noise: Huber | Laplace) ->
     length 20 with no number above 1 costs less; 20.5 is twenty and a half one.
     """
 
-    def cost(shifts: list[float], known: bool) -> float:
-        if known:
-            release = _release(noise, sum(shifts), max(shifts), len(shifts))
-            return tightest(Ledger((release,)), 1e-5)
-        return tightest(Ledger(tuple(_release(noise, s, s, 1) for s in shifts)), 1e-5)
+    def of_vector(l1: float, coordinates: int) -> float:
+        vector = ledger(noise, 1, l1, math.sqrt(l1), coordinates, linf_sensitivity=1.0)
+        return tightest(vector, 1e-5)
 
-    whole = cost([1.0] * 20, known=True)
-    (together,) = Ledger((_release(noise, 1.0, 1.0, 1, count=20),)).releases
-    assert whole == pytest.approx(tightest(Ledger((together,)), 1e-5), rel=1e-6)
+    def of_numbers(*parts: tuple[int, float]) -> float:
+        return tightest(mixed(*((noise, count, shift) for count, shift in parts)), 1e-5)
+
+    whole = of_vector(20.0, 20)
+    assert whole == pytest.approx(of_numbers((20, 1.0)), rel=1e-6)
     assert whole == pytest.approx({"huber": 0.986, "laplace": 1.592}[noise.name], abs=6e-4)
-    assert cost([1.0] * 15 + [0.5] * 10, known=False) < whole
-    assert whole < cost([1.0] * 20 + [0.5], known=True) < cost([1.0] * 21, known=True)
-    assert cost([1.0] * 20 + [0.5], known=True) == pytest.approx(
-        tightest(
-            Ledger((_release(noise, 1.0, 1.0, 1, count=20), _release(noise, 0.5, 0.5, 1))), 1e-5
-        ),
-        rel=1e-6,
-    )
-
-
-def _release(
-    noise: Huber | Laplace, l1: float, most: float, coordinates: int, count: int = 1
-) -> Release:
-    return Release(
-        what="x", mechanism=noise, l1_sensitivity=l1, l2_sensitivity=min(l1, (l1 * most) ** 0.5),
-        linf_sensitivity=most, unit="user", neighbours="add/remove-one", coordinates=coordinates,
-        count=count, sound=True, source="a test",
-    )  # fmt: skip
+    assert of_numbers((15, 1.0), (10, 0.5)) < whole < of_vector(20.5, 21) < of_vector(21.0, 21)
+    assert of_vector(20.5, 21) == pytest.approx(of_numbers((20, 1.0), (1, 0.5)), rel=1e-6)

@@ -2,7 +2,10 @@
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,6 @@ from scipy import sparse
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.catalogue import entry
-from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of, user_split_of
 from dpmc_core.datasets.ratings import Ratings, chances, random_split, user_split
 from dpmc_core.datasets.samples import Places, Samples
@@ -33,25 +35,37 @@ PUBLIC = TextFilter(word_list="english", most_words=400)
 ARTICLES = tuple(entry("lee").file.read_text(encoding="utf-8").splitlines()[:40])
 
 
+def private(algorithm: str, *, rank: int = 2, **settings: Any) -> RunSpec:
+    """A run with a guarantee: at a total ε of 2 with Gaussian noise, if not otherwise set."""
+    usual = {"mechanism": "gaussian", "epsilon": 2.0}
+    if hasattr(ALGORITHMS[algorithm].config, "rank"):
+        usual["rank"] = rank
+    return RunSpec.of(algorithm=algorithm, **usual | settings)
+
+
+def plan_of(spec: RunSpec, data: Any) -> list[Any]:
+    """The shape of what each step learns, its releases and those to come."""
+    return [
+        (
+            step.model.item_factors.shape if isinstance(data, Ratings) else step.dictionary.shape,
+            step.releases,
+            step.rest,
+        )
+        for step in solve(spec, data, workers=1)
+    ]
+
+
 @pytest.mark.parametrize("algorithm", RATING)
 @settings(max_examples=5)
 @given(user=st.integers(0, 59))
 def test_a_user_less_changes_no_shape_and_no_plan(algorithm: str, user: int) -> None:
-    spec = RunSpec.of(
-        algorithm=algorithm, mechanism="gaussian", epsilon=2.0, n_users=60, n_items=20, observed=0.5
-    )
-    spec = spec.replace(**({"rank": 2} if "rank" in spec.flat() else {}))
+    spec = private(algorithm, n_users=60, n_items=20, observed=0.5)
     ratings = run(spec).split.train
-    without = ratings.take(ratings.users != user)
-    seen = []
-    for data in (ratings, without):
-        steps = list(solve(spec, data, workers=1))
-        released = [
-            (step.model.user_factors.shape, step.model.item_factors.shape, step.releases, step.rest)
-            for step in steps
-        ]
-        seen.append((released, data.n_users, data.n_items, data.low, data.high, data.item_labels))
-    assert seen[0] == seen[1]
+    first, second = (
+        (plan_of(spec, data), data.n_users, data.n_items, data.low, data.high, data.item_labels)
+        for data in (ratings, ratings.take(ratings.users != user))
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)
@@ -59,86 +73,66 @@ def test_a_user_less_changes_no_shape_and_no_plan(algorithm: str, user: int) -> 
 @given(gone=st.integers(0, 39))
 def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int) -> None:
     """How many there are is public: another, empty of what this one said, takes its place."""
-    spec = RunSpec.of(
-        algorithm=algorithm,
-        dataset="lee",
-        mechanism="gaussian",
-        epsilon=2.0,
-        rank=3,
-        most_words=400,
-    )
-    seen = []
-    for said in (ARTICLES[gone], "people", "qqxz"):  # the last is in no list
-        texts = (*ARTICLES[:gone], said, *ARTICLES[gone + 1 :])
+    spec = private(algorithm, dataset="lee", most_words=400)
+    plans = []
+    for text in (ARTICLES[gone], "people", "qqxz"):  # the last is in no list
+        texts = (*ARTICLES[:gone], text, *ARTICLES[gone + 1 :])
         samples = samples_of_texts(texts, name="x", chosen=PUBLIC)
         assert samples.public_words
-        steps = list(solve(spec, samples))
-        released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
-        seen.append((samples.words, samples.places.given, released))
-    assert seen[0] == seen[1] == seen[2]
+        plans.append((samples.words, samples.places.given, plan_of(spec, samples)))
+    assert plans[0] == plans[1] == plans[2]
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)
 def test_a_black_image_changes_no_shape_and_no_plan(algorithm: str) -> None:
-    spec = RunSpec.of(algorithm=algorithm, mechanism="gaussian", epsilon=2.0, rank=3)
+    spec = private(algorithm)
     images = np.random.default_rng(2).random((40, 5, 5))
     black = images.copy()
     black[7] = 0.0
-    seen = []
-    for stack in (images, black):
-        samples = Samples.of_images(stack, name="x")
-        steps = list(solve(spec, samples))
-        released = [(s.dictionary.shape, s.releases, s.rest) for s in steps]
-        seen.append((samples.places.given, samples.shape, released))
-    assert len(samples) == 39
-    assert seen[0] == seen[1]
+    whole, fewer = (Samples.of_images(stack, name="x") for stack in (images, black))
+    assert len(fewer) == 39
+    assert (whole.places.given, whole.shape) == (fewer.places.given, fewer.shape)
+    assert plan_of(spec, whole) == plan_of(spec, fewer)
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)
 @pytest.mark.parametrize("kind", ["images", "documents"])
 def test_no_run_is_refused_for_how_many_hold_nothing(algorithm: str, kind: str) -> None:
     if kind == "documents":
-        data = "\n".join(
-            ["the people of this country", "water and people", *["qqxz"] * 28]
-        ).encode()
-        mine = own.read("documents", "a.txt", data, name="own-documents-0123456789abcdef")
+        lines = ["the people of this country", "water and people", *["qqxz"] * 28]
+        name, data, too_many = "a.txt", "\n".join(lines).encode(), 31
     else:
         stack = np.zeros((30, 4, 4))
         stack[:2] = np.random.default_rng(1).random((2, 4, 4))
         with io.BytesIO() as file:
             np.save(file, stack)
-            mine = own.read("images", "a.npy", file.getvalue(), name="own-images-0123456789abcdef")
-    assert mine.entry.samples == 30
-    with user_datasets.using(mine):
-        spec = RunSpec.of(
-            algorithm=algorithm, dataset=mine.name, mechanism="gaussian", epsilon=2.0, rank=10
-        )
-        done = run(spec)
-        assert len(done.samples) == 2
-        assert done.dictionary.shape[1] == 10
-        with pytest.raises(ParameterError, match=r"rank = (31|17)"):
-            spec.replace(rank=31 if kind == "documents" else 17)
+            name, data, too_many = "a.npy", file.getvalue(), 17
+    with _using(own.read(kind, name, data, name=f"own-{kind}-0123456789abcdef")) as mine:
+        assert mine.entry.samples == 30
+        spec = private(algorithm, dataset=mine.name, rank=10)
+        result = run(spec)
+        assert len(result.samples) == 2
+        assert result.dictionary.shape[1] == 10
+        with pytest.raises(ParameterError, match=f"rank = {too_many}"):
+            spec.replace(rank=too_many)
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)
-@pytest.mark.parametrize("noise", ["gaussian", None])
-def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: str | None) -> None:
+@pytest.mark.parametrize("noise", [{}, {"mechanism": None, "epsilon": None}])
+def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: dict[str, None]) -> None:
     """What leaves is the same as with the column of zeros that formally stands in its place."""
-    amount = {"epsilon": 2.0} if noise else {}
-    spec = RunSpec.of(algorithm=algorithm, dataset="lee", mechanism=noise, rank=3, **amount)
+    spec = private(algorithm, dataset="lee", **noise)
     count = len(ARTICLES)
     of = Places(np.arange(count + 1), count + 2)  # the last of all was blank
     left_out = samples_of_texts((*ARTICLES, "qqxz"), name="x", chosen=PUBLIC, of=of)
     assert left_out.places.given == count + 2
     assert left_out.places.at.tolist() == list(range(count))
-    assert left_out.counts is not None
     empty = sparse.csc_array((len(left_out.words), 2))
-    kept = replace(
-        left_out,
-        values=sparse.csc_array(sparse.hstack([left_out.values, empty])),
-        counts=sparse.csc_array(sparse.hstack([left_out.counts, empty])),
-        of=None,
+    values, counts = (
+        sparse.csc_array(sparse.hstack([table, empty]))
+        for table in (left_out.values, left_out.counts)
     )
+    kept = replace(left_out, values=values, counts=counts, of=None)
     first, second = (list(solve(spec, samples))[-1] for samples in (left_out, kept))
     assert first.releases == second.releases
     np.testing.assert_allclose(first.dictionary, second.dictionary, rtol=0, atol=1e-9)
@@ -172,40 +166,45 @@ def _neighbours() -> dict[str, list[tuple[str, str, float]]]:
     return {"usual": usual, "without": without, "sole": usual + SOLE, "odd": usual + ODD}
 
 
-def _own(rows: list[tuple[str, str, float]], *, listed: bool, **given: object) -> own.OwnSet:
-    data = "\n".join(["user,item,rating", *(f"{u},{i},{x:g}" for u, i, x in rows)]).encode()
-    mine = own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef", **given)
-    return (
-        own.with_items(mine, own.read_item_table("films.csv", TABLE.encode())) if listed else mine
-    )
+def _read(data: bytes, **given: Any) -> own.OwnSet:
+    return own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef", **given)
+
+
+def _own(rows: list[tuple[str, str, float]], *, listed: bool, **given: Any) -> Any:
+    lines = [f"{user},{item},{rating:g}" for user, item, rating in rows]
+    mine = _read("\n".join(["user,item,rating", *lines]).encode(), **given)
+    table = own.read_item_table("films.csv", TABLE.encode())
+    return own.with_items(mine, table) if listed else mine
+
+
+@contextmanager
+def _using(mine: Any) -> Iterator[Any]:
+    with user_datasets.using(mine):
+        yield mine
 
 
 @pytest.mark.parametrize(("algorithm", "more"), SETTINGS)
 def test_with_public_lists_no_user_changes_shape_order_plan_or_statement(
-    algorithm: str, more: dict[str, object]
+    algorithm: str, more: dict[str, Any]
 ) -> None:
-    seen = []
+    outcomes = []
     for rows in _neighbours().values():
-        mine = _own(rows, listed=True, low=1, high=5, users=100)
-        asked = {"mechanism": "gaussian", "epsilon": 2.0} | more
-        with user_datasets.using(mine):
-            spec = RunSpec.of(algorithm=algorithm, dataset=mine.name, **asked)
-            spec = spec.replace(**({"rank": 2} if "rank" in spec.flat() else {}))
-            result = run(spec)
+        with _using(_own(rows, listed=True, low=1, high=5, users=100)) as mine:
+            result = run(private(algorithm, dataset=mine.name, **more))
         assert not result.statement.nominal
-        train = result.split.train
-        factors = result.model
+        train, model = result.split.train, result.model
         features = None if train.item_features is None else train.item_features.scaled.tolist()
         public = train.n_users, list(train.item_labels), train.low, train.high, features
-        shapes = len(factors.user_factors), len(factors.item_factors)
-        seen.append((public, shapes, result.ledger.as_dict(), result.statement.as_dict()))
-    assert seen[0][3]["label"].startswith("guaranteed ε")
-    (said,) = [c for c in seen[0][3]["caveats"] if c.startswith("Taken as public: ")]
+        shapes = len(model.user_factors), len(model.item_factors)
+        outcomes.append((public, shapes, result.ledger.as_dict(), result.statement.as_dict()))
+    first, *others = outcomes
+    assert first[3]["label"].startswith("guaranteed ε")
+    (caveat,) = [c for c in first[3]["caveats"] if c.startswith("Taken as public: ")]
     facts = "item list (given by films.csv); scale (given); number of users (given)"
-    assert said.startswith(f"Taken as public: {facts}")
-    assert seen[0][0][:2] == (100, sorted(FILMS))
-    for one in seen[1:]:
-        assert one == seen[0]
+    assert caveat.startswith(f"Taken as public: {facts}")
+    assert first[0][:2] == (100, sorted(FILMS))
+    for other in others:
+        assert other == first
 
 
 @pytest.mark.parametrize("missing", [("items",), ("low",), ("users",), ("items", "low", "users")])
@@ -214,12 +213,8 @@ def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
 ) -> None:
     named = {"items": "item list", "low": "scale", "users": "number of users"}
     given = {n: v for n, v in {"low": 1, "high": 5, "users": 100}.items() if n not in missing}
-    mine = _own(_neighbours()["sole"], listed="items" not in missing, **given)
-    with user_datasets.using(mine):
-        spec = RunSpec.of(
-            algorithm="moments", dataset=mine.name, mechanism="gaussian", epsilon=2.0, rank=2
-        )
-        result = run(spec)
+    with _using(_own(_neighbours()["sole"], listed="items" not in missing, **given)) as mine:
+        result = run(private("moments", dataset=mine.name))
         assert record_of(result).nominal
     statement, facts = result.statement, tuple(named[name] for name in missing)
     assert (statement.nominal, statement.uncovered) == (True, facts)
@@ -229,50 +224,36 @@ def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
     assert all(fact in statement.caveats[0] for fact in facts)
 
 
-def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal() -> None:
-    for listed in (True, False):
-        given = {"low": 1, "high": 5, "users": 100} if listed else {}
-        mine = _own(_neighbours()["usual"], listed=listed, **given)
-        with user_datasets.using(mine):
-            base = RunSpec.of(
-                algorithm="moments", dataset=mine.name, mechanism="gaussian", epsilon=1, seed=0
-            )
-            found = Search(
-                plan=ModelPlan(base=base, target=0.9),
-                probes=(),
-                low=1,
-                high=2,
-                spent=0,
-                before=0,
-                finished=False,
-            )
-            said = "ε is nominal: item list, scale, number of users read off the data."
-            assert (said in found.caveats) != listed
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal(listed: bool) -> None:
+    given = {"low": 1, "high": 5, "users": 100} if listed else {}
+    with _using(_own(_neighbours()["usual"], listed=listed, **given)) as mine:
+        plan = ModelPlan(base=private("moments", dataset=mine.name, seed=0), target=0.9)
+        counts = {"low": 1, "high": 2, "spent": 0, "before": 0}
+        search = Search(plan=plan, probes=(), **counts, finished=False)
+        caveat = "ε is nominal: item list, scale, number of users read off the data."
+        assert (caveat in search.caveats) != listed
 
 
 def test_without_lists_one_user_changes_items_sensitivity_and_plan() -> None:
     """Why that is no guarantee."""
     rows = _neighbours()
     usual, sole = (_own(rows[name], listed=False).ratings for name in ("usual", "sole"))
-    assert usual is not None
-    assert sole is not None
     assert (sole.n_items, sole.low, sole.n_users) == (usual.n_items + 1, usual.low - 1, 61)
 
 
 def test_ratings_off_the_list_or_scale_and_users_beyond_the_number_are_said() -> None:
     rows = _neighbours()
     mine = _own(rows["odd"], listed=True, low=1, high=5, users=61)
-    said = " ".join(mine.notes)
-    assert "1 rating is off the scale of 1 to 5 as chosen, and moved onto it." in said
-    assert "The 12 items of films.csv are public; public item features: funny. " in said
-    assert mine.ratings is not None
+    notes = " ".join(mine.notes)
+    assert "1 rating is off the scale of 1 to 5 as chosen, and moved onto it." in notes
+    assert "The 12 items of films.csv are public; public item features: funny. " in notes
     assert mine.ratings.values.max() == 5.0
     assert mine.entry.items == 12
     with pytest.raises(DataError, match="has 61 users, and users = 60 says that there are no more"):
         _own(rows["odd"], listed=True, users=60)
     narrow = _own(rows["usual"], listed=True, low=4, high=5)  # no user decides about a result
     assert "Most users have such ratings, which run from " in " ".join(narrow.notes)
-    assert narrow.ratings is not None
     assert narrow.ratings.values.min() == 4.0
     headless = own.read_item_table("films.csv", "\n".join(FILMS[:-1]).encode())
     assert "Please check: its heading, 'film 0', is" in own.with_items(mine, headless).notes[-1]
@@ -295,10 +276,9 @@ def test_the_catalogues_lists_are_public_and_the_statement_says_by_what(
     dataset: str, by: str, data_dir: object
 ) -> None:
     del data_dir
-    published = [{"split": "u1"}] * (dataset == "ml-100k")
-    for more in ({}, {"task": "recommend", "algorithm": "moments"}, *published):
-        asked = {"algorithm": "private-means", "mechanism": "gaussian", "epsilon": 2.0} | more
-        statement = run(RunSpec.of(dataset=dataset, **asked)).statement
+    published = [("private-means", {"split": "u1"})] * (dataset == "ml-100k")
+    for algorithm, more in (("private-means", {}), ("moments", {"task": "recommend"}), *published):
+        statement = run(private(algorithm, dataset=dataset, **more)).statement
         assert not statement.nominal
         facts = f"Taken as public: item list ({by}); scale ({by}); number of users ({by})."
         assert facts in statement.caveats
@@ -325,21 +305,15 @@ def test_leaving_changes_nobody_elses_side_of_the_split(kind: str, gone: int, se
         for item in rng.choice(30, 12, replace=False)
     ]
     parts = []
-    for kept in (lines, [line for line in lines if line.split(",")[0] != name]):
-        data = "\n".join(["reader,book,stars", *kept]).encode()
-        mine = own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef")
-        with user_datasets.using(mine):
+    for rows in (lines, [line for line in lines if line.split(",")[0] != name]):
+        data = "\n".join(["reader,book,stars", *rows]).encode()
+        with _using(_read(data)) as mine:
             chosen = RunSpec.of(dataset=mine.name, test_fraction=0.25).data
-            assert isinstance(chosen, RatingsData)
-            if kind == "ratings":
-                split = split_of(chosen, seed)
-                parts.append((_of(split.train), _of(split.test)))
-            else:
-                likes = user_split_of(chosen, seed)
-                parts.append((_of(likes.train), _of(likes.query) | _of(likes.target)))
-    (train, held), (train_less, held_less) = parts
-    assert train_less == {pair for pair in train if pair[0] != name}
-    assert held_less == {pair for pair in held if pair[0] != name}
+            split = (split_of if kind == "ratings" else user_split_of)(chosen, seed)
+        held = [split.test] if kind == "ratings" else [split.query, split.target]
+        parts.append((_of(split.train), set().union(*map(_of, held))))
+    for whole, fewer in zip(*parts, strict=True):
+        assert fewer == {pair for pair in whole if pair[0] != name}
 
 
 def test_chances_are_uniform_and_apart() -> None:
@@ -401,9 +375,7 @@ def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
         for k in range(10)
     }
     assert len(lists) > 5
-    spec = RunSpec.of(
-        dataset="lee", algorithm="moment-nmf", rank=3, mechanism="gaussian", epsilon=5
-    )
+    spec = private("moment-nmf", dataset="lee", epsilon=5)
     covered, not_covered = (run(spec.replace(word_list=w)) for w in ("english", "documents"))
     assert covered.statement.label.startswith("guaranteed ε")
     assert not_covered.statement.label.startswith("nominal ε")
@@ -438,20 +410,16 @@ def test_a_list_that_fits_no_document_is_said() -> None:
 
 def test_own_documents_are_counted_over_public_words() -> None:
     mine = own.read("documents", "a.zip", documents_zip(), name="own-documents-0123456789abcdef")
-    with user_datasets.using(mine):
-        spec = RunSpec.of(
-            dataset=mine.name, algorithm="moment-nmf", rank=2, mechanism="gaussian", epsilon=5.0
-        )
+    with _using(mine):
+        spec = private("moment-nmf", dataset=mine.name, epsilon=5.0)
         assert spec.data.word_list == "english"
         assert not run(spec).statement.nominal
 
 
-def test_statements_say_what_is_assumed_public() -> None:
-    for result in (
-        run(RunSpec.of(algorithm="private-means", mechanism="gaussian", epsilon=1.0)),
-        run(
-            RunSpec.of(dataset="topics", algorithm="moment-nmf", mechanism="gaussian", epsilon=1.0)
-        ),
-    ):
-        assert sum("Assumed public: " in caveat for caveat in result.statement.caveats) == 1
+@pytest.mark.parametrize(
+    "spec", [private("private-means"), private("moment-nmf", dataset="topics")], ids=str
+)
+def test_statements_say_what_is_assumed_public(spec: RunSpec) -> None:
+    result = run(spec)
+    assert sum("Assumed public: " in caveat for caveat in result.statement.caveats) == 1
     assert np.isfinite(result.final.objective)

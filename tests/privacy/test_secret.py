@@ -39,8 +39,15 @@ SECRET = RunSpec.of(
     secret=True,
 )
 FACES = {"algorithm": "moment-nmf", "dataset": "cartoon", "n_samples": 100, "rank": 3}
+SEEDED = SECRET.replace(seed=1)
 KEY = secrets.randbits(256)
 REPEATABLE = "Repeatable for teaching: noise is public, no guarantee for real data."
+
+
+def assert_unlike(drawn: list[np.ndarray]) -> None:
+    """No two vectors of 1,000 numbers are correlated."""
+    apart = np.corrcoef(drawn)[~np.eye(len(drawn), dtype=bool)]
+    assert np.abs(apart).max() < 5 / np.sqrt(1000)
 
 
 def test_the_generator_is_chacha_of_twenty_rounds() -> None:
@@ -57,44 +64,34 @@ def test_the_generator_is_chacha_of_twenty_rounds() -> None:
 def test_every_generator_has_a_key_of_its_own_from_the_system(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn = [noise_source(SECRET).standard_normal(1000) for _ in range(4)]
-    for k in range(4):
-        for j in range(k):
-            assert abs(np.corrcoef(drawn[k], drawn[j])[0, 1]) < 5 / np.sqrt(1000)
+    assert_unlike([noise_source(SECRET).standard_normal(1000) for _ in range(4)])
     asked: list[int] = []
+    # an independent way to the numbers of a key
+    expected = np.random.Generator(ChaCha(key=KEY, rounds=20)).standard_normal(50)
     monkeypatch.setattr("secrets.randbits", lambda bits: asked.append(bits) or KEY)
-    one, two = secret_generator(), secret_generator()
+    for _ in range(2):
+        assert np.array_equal(secret_generator().standard_normal(50), expected)
     assert asked == [256, 256]
     # all of the key counts, not a part of it
-    assert np.array_equal(one.standard_normal(50), two.standard_normal(50))
     for bit in (0, 63, 64, 127, 128, 255):
         monkeypatch.setattr("secrets.randbits", lambda _, bit=bit: KEY ^ (1 << bit))
-        other = secret_generator().standard_normal(50)
-        assert not np.array_equal(other, secret_generator_of(KEY).standard_normal(50))
+        assert not np.array_equal(secret_generator().standard_normal(50), expected)
 
 
 def test_pieces_of_secret_noise_are_as_secret() -> None:
     """A release that is drawn in pieces takes generators of the same kind, each with its key."""
     of = generators_of(secret_generator())
     drawn = [of(k).standard_normal(1000) for k in range(4)]
+    assert_unlike(drawn)
     for k in range(4):
         assert isinstance(of(k).bit_generator, ChaCha)
         assert np.array_equal(of(k).standard_normal(1000), drawn[k])
-        for j in range(k):
-            assert abs(np.corrcoef(drawn[k], drawn[j])[0, 1]) < 5 / np.sqrt(1000)
-    seeded = generators_of(np.random.default_rng(3))
-    assert np.array_equal(
-        seeded(5).standard_normal(9), generators_of(np.random.default_rng(3))(5).standard_normal(9)
-    )
+    seeded = (generators_of(np.random.default_rng(3))(5).standard_normal(9) for _ in range(2))
+    assert np.array_equal(*seeded)
     one = Part(what="x", l1=1.0, l2=1.0, coordinates=8, share=1.0, source="a test")
     planned = plan({"x": one}, Budget(epsilon=1.0))
     noises = [Curator(planned, secret_generator()).stream("x", 2) for _ in range(2)]
     assert not np.array_equal(noises[0](0), noises[1](0))  # type: ignore[misc]
-
-
-def secret_generator_of(key: int) -> np.random.Generator:
-    """An independent way to the same numbers."""
-    return np.random.Generator(ChaCha(key=key, rounds=20))
 
 
 def test_a_system_without_entropy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +101,7 @@ def test_a_system_without_entropy_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("secrets.randbits", empty)
     with pytest.raises(DataError, match=r"gives no random bits .* a seed makes a run"):
         run(SECRET)
-    assert np.isfinite(run(SECRET.replace(seed=1)).value)  # which needs none
+    assert np.isfinite(run(SEEDED).value)  # which needs none
 
 
 def test_nothing_that_is_kept_or_shown_has_the_key(
@@ -158,9 +155,9 @@ def test_the_text_forms_of_a_secret_run_make_a_secret_run() -> None:
 
 
 def test_the_seed_of_a_secret_run_chooses_what_is_held_out() -> None:
-    held_out = [run(SECRET.repetition(seed)).split.test.users for seed in (3, 3, 4)]
-    assert np.array_equal(held_out[0], held_out[1])
-    assert not np.array_equal(held_out[0], held_out[2])
+    first, again, other = (run(SECRET.repetition(s)).split.test.users for s in (3, 3, 4))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize(
@@ -190,14 +187,8 @@ def test_the_command_line_refuses_a_seed_beside_secret(terminal: Terminal) -> No
     assert "Secret noise: drawn with 256 random bits" in shown
 
 
-@pytest.fixture
-def mine() -> user_datasets.UserDataset:
-    return own.read("ratings", "x.csv", long_csv(40, 12), name="own-ratings-0123456789abcdef")
-
-
-def test_own_data_draws_secret_noise_unless_a_seed_is_given(
-    mine: user_datasets.UserDataset,
-) -> None:
+def test_own_data_draws_secret_noise_unless_a_seed_is_given() -> None:
+    mine = own.read("ratings", "x.csv", long_csv(40, 12), name="own-ratings-0123456789abcdef")
     with user_datasets.using(mine):
         asked = {"dataset": mine.name, "mechanism": "gaussian", "epsilon": 1.0, "rank": 2}
         spec = RunSpec.of(asked, algorithm="moments")
@@ -246,12 +237,12 @@ def test_two_releases_of_one_secret_spec_are_both_kept(tmp_path: Path) -> None:
         for _ in range(2):
             assert store.add(record_of(run(SECRET), once=True))
         assert store.count() == 2
-        repeatable = run(SECRET.replace(seed=1))
+        repeatable = run(SEEDED)
         assert [store.add(record_of(repeatable, once=True)) for _ in range(2)] == [True, False]
 
 
 def test_statements_say_whether_the_noise_is_public() -> None:
-    open_run = run(SECRET.replace(seed=1)).statement
+    open_run = run(SEEDED).statement
     assert open_run.caveats[0].startswith(REPEATABLE)
     assert open_run.label.endswith("repeatable for teaching")
     assert "repeatable" not in run(SECRET).statement.label

@@ -1,8 +1,7 @@
 """ε at tiny δ: exact Gaussian answers, bounds by sums that cannot cancel, and dp-accounting."""
 
 import math
-import warnings
-from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import strategies as st
 from scipy import fft, optimize
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
-from dpmc_core.privacy import account
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon, pld_profile
 from dpmc_core.privacy.losses.grid import COARSE, FINE, numbers_of
 from dpmc_core.privacy.losses.tilted import _Sum, composed_epsilon
-from tests.privacy.helpers import ledger
+from tests.privacy.helpers import by_method, ledger, mixed, release
 
 TINY = (1e-9, 1e-12, 1e-15)
 
@@ -121,13 +119,9 @@ def test_between_sums_of_positive_terms(noise: Mechanism, delta: float) -> None:
     below, above = losses_below_and_above(noise, shift, step)
     assert below.sum() == pytest.approx(1.0, rel=1e-12)
     assert above.sum() == pytest.approx(1.0, rel=1e-12)
-    sums = []
-    for once in (below, above):
-        total = once
-        for _ in range(count - 1):
-            total = np.convolve(total, once)
-        sums.append(epsilon_of(total, step, delta))
-    least, most = sums
+    least, most = (
+        epsilon_of(reduce(np.convolve, [once] * count), step, delta) for once in (below, above)
+    )
     assert most - least <= count * step * (1 + 1e-9)
     ours = pld_epsilon(ledger(noise, count, shift), delta)
     assert least <= ours <= most
@@ -148,12 +142,10 @@ def test_tiny_losses_beside_a_large_one(
     bounds = bounds_of_laplace({small: count}, parts, small)
     least, most = (epsilon_beside(big, shift, sums, small / parts, delta) for sums in bounds)
     assert most <= least * (1 + 1e-3)
-    book = Ledger(
-        ledger(big, 1, shift).releases + ledger(Laplace(scale=1.0), count, small).releases
-    )
+    book = mixed((big, 1, shift), (Laplace(scale=1.0), count, small))
     for points in (FINE, COARSE):
         assert least * (1 - 1e-9) <= pld_epsilon(book, delta, points) <= most * (1 + 5e-5)
-    assert tightest(book, delta) <= min(answer.epsilon for answer in account(book, delta))
+    assert tightest(book, delta) <= min(by_method(book, delta).values())
 
 
 @pytest.mark.parametrize("kinds", [60, 150])
@@ -164,8 +156,7 @@ def test_many_kinds_of_release(kinds: int) -> None:
     sums = bounds_of_laplace(shifts, 4, base)
     least, most = (epsilon_of(np.maximum(masses, 0), base / 4, delta) for masses in sums)
     assert most <= least * (1 + 5e-3)
-    parts = (ledger(Laplace(scale=1.0), count, shift) for shift, count in shifts.items())
-    book = Ledger(tuple(release for part in parts for release in part.releases))
+    book = mixed(*((Laplace(scale=1.0), count, shift) for shift, count in shifts.items()))
     assert least <= tightest(book, delta) <= most * (1 + 1e-4)
 
 
@@ -196,20 +187,22 @@ def test_another_grid_never_tells_less(
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-8])
-def test_as_dp_accounting_where_both_can(delta: float) -> None:
-    for book in (
+@pytest.mark.parametrize(
+    "book",
+    [
         ledger(Laplace(scale=10.0), 20),
         ledger(Huber(alpha=1.5, scale=10.0), 200),
-        Ledger(
-            ledger(Huber(alpha=1.5, scale=10.0), 50).releases
-            + ledger(Laplace(scale=5.0), 30, 0.3).releases
-            + ledger(Gaussian(scale=3.0), 2).releases
+        mixed(
+            (Huber(alpha=1.5, scale=10.0), 50),
+            (Laplace(scale=5.0), 30, 0.3),
+            (Gaussian(scale=3.0), 2),
         ),
-    ):
-        numbers = numbers_of(book)
-        ours = composed_epsilon(numbers, delta, FINE)
-        theirs = _distribution(book, FINE).get_epsilon_for_delta(delta)
-        assert ours == pytest.approx(theirs, rel=3e-6)
+    ],
+    ids=["laplace", "huber", "all three"],
+)
+def test_as_dp_accounting_where_both_can(book: Ledger, delta: float) -> None:
+    theirs = _distribution(book, FINE).get_epsilon_for_delta(delta)
+    assert composed_epsilon(numbers_of(book), delta, FINE) == pytest.approx(theirs, rel=3e-6)
 
 
 def test_smaller_delta_costs_more_and_no_step_shows() -> None:
@@ -224,9 +217,10 @@ def test_smaller_delta_costs_more_and_no_step_shows() -> None:
 
 
 def test_tiny_delta_is_counted_better_than_by_renyi() -> None:
-    answers = {a.method: a.epsilon for a in account(ledger(Huber(alpha=1.5), 30), 1e-14)}
+    book = ledger(Huber(alpha=1.5), 30)
+    answers = by_method(book, 1e-14)
     assert answers["pld"] < 0.99 * answers["renyi"]
-    assert tightest(ledger(Huber(alpha=1.5), 30), 1e-14) == min(answers.values())
+    assert tightest(book, 1e-14) == min(answers.values())
 
 
 @pytest.mark.nightly
@@ -236,13 +230,12 @@ def test_the_numbers_of_a_vector_count_for_rounding(numbers: int, delta: float) 
     # Huber noise with α = 20 is Gaussian but for e^{-200}: a vector that moves each of its numbers
     # by Δ has exactly the privacy of one Gaussian number with Δ·√numbers
     each = 1 / math.sqrt(numbers)
-    (vector,) = ledger(Huber(alpha=20, scale=1.0), 1, numbers * each, 1.0, numbers).releases
-    vector = replace(vector, linf_sensitivity=each)
+    vector = ledger(Huber(alpha=20), 1, numbers * each, 1.0, numbers, linf_sensitivity=each)
     exact = Gaussian(scale=1.0).epsilon_at_delta(delta, 1.0)
-    assert exact <= pld_epsilon(Ledger((vector,)), delta) <= exact * (1 + 1e-3)
+    assert exact <= pld_epsilon(vector, delta) <= exact * (1 + 1e-3)
     for epsilon in (1.0, 6.0, 7.0):
-        found = pld_profile(Ledger((vector,)), [epsilon])[0]
-        assert float(Gaussian(scale=1.0).delta(epsilon, 1.0)) <= found <= 1
+        delta_there = pld_profile(vector, [epsilon])[0]
+        assert float(Gaussian(scale=1.0).delta(epsilon, 1.0)) <= delta_there <= 1
 
 
 @pytest.mark.parametrize("shift", [1e-3, 1e-7, 1e-11])
@@ -256,34 +249,27 @@ def test_the_smallest_epsilons_are_never_too_small(shift: float, share: float) -
 
 @pytest.mark.parametrize("rest", [-1e-9, -1e-12, 0.0, 1e-12, 0.9e-9])
 def test_the_worst_movement_leaves_nothing_out(rest: float) -> None:
-    (vector,) = ledger(Huber(alpha=1.5), 1, 3 * (1 + rest), 2.0, 100).releases
-    parts = replace(vector, linf_sensitivity=1.0).most_uneven
+    vector = release(Huber(alpha=1.5), 1, 3 * (1 + rest), 2.0, 100, linf_sensitivity=1.0)
+    parts = vector.most_uneven
     assert sum(shift * number for shift, number in parts) >= 3 * (1 + rest) * (1 - 1e-15)
     assert all(shift <= 1 + 1e-9 for shift, _ in parts)
 
 
 def test_losses_of_hundreds_warn_of_nothing() -> None:
-    book = ledger(Huber(alpha=20, scale=1.0), 8, 34.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert 0.5 * 8 * 20 * 34.0 < pld_epsilon(book, 1e-12) <= 8 * 20 * 34.0
-        number = (Gaussian(scale=1.0), 40.0, 1)
-        ours = composed_epsilon([number], 1e-12, FINE)
+    book = ledger(Huber(alpha=20, scale=1.0), 8, 34.0)  # warnings are errors in tests
+    assert 0.5 * 8 * 20 * 34.0 < pld_epsilon(book, 1e-12) <= 8 * 20 * 34.0
+    ours = composed_epsilon([(Gaussian(scale=1.0), 40.0, 1)], 1e-12, FINE)
     exact = Gaussian(scale=1.0).epsilon_at_delta(1e-12, 40.0)
     assert exact <= ours <= exact * (1 + 1e-4)
 
 
 def test_losses_that_no_grid_holds_leave_the_other_methods() -> None:
-    book = Ledger(
-        ledger(Laplace(scale=1e-3), 1).releases + ledger(Huber(scale=1e4, alpha=1.5), 10).releases
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert math.isfinite(tightest(book, 1e-13))
+    book = mixed((Laplace(scale=1e-3),), (Huber(scale=1e4, alpha=1.5), 10))
+    assert math.isfinite(tightest(book, 1e-13))
 
 
 def test_losses_that_are_all_one_number_are_added_up_too() -> None:
     """A window of a single cell: Laplace noise far smaller than what moves is no protection."""
     for mechanism in (Laplace(scale=1.0), Gaussian(scale=1.0)):
-        accounts = account(ledger(mechanism, 1_000_000, l1=1e12, coordinates=20), 1e-5)
-        assert all(one.epsilon > 1e9 for one in accounts)
+        answers = by_method(ledger(mechanism, 1_000_000, l1=1e12, coordinates=20))
+        assert min(answers.values()) > 1e9

@@ -16,9 +16,10 @@ from dpmc_core.experiments.tasks import audit as audit_module
 from dpmc_core.experiments.tasks.audit import audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import Ledger, Release, account
+from dpmc_core.privacy import Ledger, account
 from dpmc_core.privacy.attack import Attack, Event, attack, proved
 from dpmc_core.privacy.tradeoff import of_ledger, of_mechanism, of_profile
+from tests.privacy.helpers import ledger, mixed
 
 ALARMS = np.array([0.0, 1e-6, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.99, 1.0])
 NOISES = (
@@ -30,43 +31,35 @@ NOISES = (
 )
 
 
-def release(noise: Mechanism, count: int = 1, coordinates: int = 1) -> Release:
-    return Release(
-        what="x",
-        mechanism=noise,
-        l1_sensitivity=1.0,
-        l2_sensitivity=1.0,
-        unit="user",
-        neighbours="add/remove-one",
-        coordinates=coordinates,
-        count=count,
-        sound=True,
-        source="a test",
-    )
+every_noise = pytest.mark.parametrize("noise", NOISES, ids=lambda n: f"{n.name}")
 
 
-def by_likelihood_ratio(noise: Mechanism, shift: float, alarms: np.ndarray) -> np.ndarray:
-    """Misses of the best test: Neyman & Pearson on a fine grid of outputs, randomised at ties."""
-    x = np.linspace(-60.0, 60.0, 2_400_001)
-    p, q = (np.asarray(noise.pdf(x - m)) * (x[1] - x[0]) for m in (shift, 0.0))
+def of_densities(noise: Mechanism, shift: float, reach: float, points: int) -> list[np.ndarray]:
+    """The masses of noise that moved by ``shift``, and that did not, on a fine grid of outputs."""
+    x = np.linspace(-reach, reach, points)
+    return [np.asarray(noise.pdf(x - moved)) * (x[1] - x[0]) for moved in (shift, 0.0)]
+
+
+def of_best_test(p: np.ndarray, q: np.ndarray, alarms: np.ndarray) -> np.ndarray:
+    """Its misses: Neyman & Pearson, randomised at ties."""
     order = np.argsort(-(np.log(p + 1e-300) - np.log(q + 1e-300)), kind="stable")
-    reached = np.concatenate([[0.0], np.cumsum(q[order])])
-    found = np.concatenate([[0.0], np.cumsum(p[order])])
-    return 1 - np.interp(alarms, reached, found)
+    alarm, hit = (np.concatenate([[0.0], np.cumsum(masses[order])]) for masses in (q, p))
+    return 1 - np.interp(alarms, alarm, hit)
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda n: f"{n.name}")
+@every_noise
 @pytest.mark.parametrize("shift", [0.5, 1.0])
 def test_a_mechanisms_curve_is_that_of_the_best_test(noise: Mechanism, shift: float) -> None:
     curve = of_mechanism(noise, shift)
     inner = ALARMS[2:-1]
     # the grid of outputs is exact to about its step times the density
-    assert curve.misses(inner) == pytest.approx(by_likelihood_ratio(noise, shift, inner), abs=3e-4)
+    expected = of_best_test(*of_densities(noise, shift, 60.0, 2_400_001), inner)
+    assert curve.misses(inner) == pytest.approx(expected, abs=3e-4)
     assert curve.misses(0.0) <= 1
     assert curve.misses(1.0) == 0
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda n: f"{n.name}")
+@every_noise
 def test_curves_are_what_trade_off_functions_are(noise: Mechanism) -> None:
     """Falling, convex, below 1 − α, and for symmetric noise their own inverse."""
     curve, alarms = of_mechanism(noise, 1.0), np.linspace(0, 1, 401)
@@ -78,7 +71,7 @@ def test_curves_are_what_trade_off_functions_are(noise: Mechanism) -> None:
     assert curve.misses(misses[inside]) == pytest.approx(alarms[inside], abs=1e-4)
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda n: f"{n.name}")
+@every_noise
 def test_a_curve_and_a_profile_say_the_same(noise: Mechanism) -> None:
     """δ(ε) = max over α of 1 − f(α) − e^ε·α (Dong, Roth & Su 2022, Proposition 2.12)."""
     curve, alarms = of_mechanism(noise, 1.0), np.linspace(0, 1, 20_001)
@@ -88,8 +81,8 @@ def test_a_curve_and_a_profile_say_the_same(noise: Mechanism) -> None:
 
 
 def test_gaussian_releases_compose_to_one() -> None:
-    ledger = Ledger((release(Gaussian(scale=2.0), 3), release(Gaussian(scale=4.0), 5, 20)))
-    curve, mu = of_ledger(ledger), math.sqrt(3 / 4 + 5 / 16)
+    book = mixed((Gaussian(scale=2.0), 3), (Gaussian(scale=4.0), 5, 1.0, 1.0, 20))
+    curve, mu = of_ledger(book), math.sqrt(3 / 4 + 5 / 16)
     assert curve.mu == pytest.approx(mu, rel=1e-14)
     assert curve.exact
     expected = stats.norm.cdf(stats.norm.ppf(1 - ALARMS) - mu)
@@ -98,33 +91,26 @@ def test_gaussian_releases_compose_to_one() -> None:
 
 def test_a_ledgers_curve_is_never_above_the_truth() -> None:
     """Two Laplace numbers: their losses' distribution against a grid of pairs of outputs."""
-    noise, points = Laplace(scale=2.0), 2801
-    x = np.linspace(-35.0, 35.0, points)
-    p, q = (np.asarray(noise.pdf(x - m)) * (x[1] - x[0]) for m in (1.0, 0.0))
-    both_p, both_q = np.outer(p, p).ravel(), np.outer(q, q).ravel()
-    order = np.argsort(-np.log(both_p / both_q), kind="stable")
-    reached, found = (np.concatenate([[0.0], np.cumsum(m[order])]) for m in (both_q, both_p))
-    curve = of_ledger(Ledger((release(noise, 2),)))
-    inner = np.array([0.01, 0.05, 0.2, 0.5, 0.8])
-    truth = 1 - np.interp(inner, reached, found)
+    noise, inner = Laplace(scale=2.0), np.array([0.01, 0.05, 0.2, 0.5, 0.8])
+    pairs = [np.outer(masses, masses).ravel() for masses in of_densities(noise, 1.0, 35.0, 2801)]
+    truth = of_best_test(*pairs, inner)
+    curve = of_ledger(ledger(noise, 2))
     assert (curve.misses(inner) <= truth + 2e-4).all()
     assert curve.misses(inner) == pytest.approx(truth, abs=2e-3)
     # and it is no worse than any (ε, δ) that the accountants tell
-    like, unlike = release(Huber(alpha=1.0), 3), release(Laplace(scale=500.0), 5_000)
-    for ledger, off in (
-        (Ledger((release(noise, 2), like)), 2e-3),
-        (Ledger((release(Huber(alpha=1.5, scale=0.25)), unlike)), 1e-4),
+    for book, off in (
+        (mixed((noise, 2), (Huber(alpha=1.0), 3)), 2e-3),
+        (mixed((Huber(alpha=1.5, scale=0.25),), (Laplace(scale=500.0), 5_000)), 1e-4),
     ):
-        curve = of_ledger(ledger)
+        curve = of_ledger(book)
         for delta in (1e-5, 1e-3, 0.05):
-            known = [a for a in account(ledger, delta) if math.isfinite(a.epsilon)]
-            few = of_profile([a.epsilon for a in known], [a.delta for a in known])
+            finite = [a for a in account(book, delta) if math.isfinite(a.epsilon)]
+            few = of_profile([a.epsilon for a in finite], [a.delta for a in finite])
             assert (curve.misses(ALARMS) >= few.misses(ALARMS) - off).all()
 
 
 def test_where_there_is_no_distribution_a_few_pairs_stand() -> None:
-    ledger = Ledger((release(Staircase.with_epsilon(0.5, 1.0), 4),))
-    curve = of_ledger(ledger)
+    curve = of_ledger(ledger(Staircase.with_epsilon(0.5, 1.0), 4))
     assert curve.how == "the tightest ε at a few δ"
     pure = of_profile([2.0], [0.0])
     assert (curve.misses(ALARMS) >= pure.misses(ALARMS) - 1e-12).all()
@@ -137,18 +123,21 @@ def test_one_pair_is_the_region_of_kairouz(epsilon: float, delta: float, alarms:
         assert a + math.exp(epsilon) * b >= 1 - delta - 1e-9
 
 
-def test_what_is_no_curve_is_refused() -> None:
-    for call, said in (
-        (lambda: of_profile([], []), "deltas = 0"),
-        (lambda: of_profile([-1.0], [0.1]), "epsilon = -1.0"),
-        (lambda: of_profile([1.0], [1.1]), "delta = 1.1"),
-        (lambda: of_ledger(Ledger()), "ledger = 'without noise'"),
-        (lambda: of_mechanism(Laplace(scale=1.0), -1.0), "sensitivity"),
-        (lambda: of_mechanism(Laplace(scale=1.0), 1.0).misses(1.5), "false alarms = 1.5"),
-        (lambda: of_mechanism(Laplace(scale=1.0), 1.0).misses(math.nan), "false alarms = nan"),
-    ):
-        with pytest.raises(ParameterError, match=said):
-            call()
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (of_profile, ([], []), "deltas = 0"),
+        (of_profile, ([-1.0], [0.1]), "epsilon = -1.0"),
+        (of_profile, ([1.0], [1.1]), "delta = 1.1"),
+        (of_ledger, (Ledger(),), "ledger = 'without noise'"),
+        (of_mechanism, (NOISES[1], -1.0), "sensitivity"),
+        (of_mechanism(NOISES[1], 1.0).misses, (1.5,), "false alarms = 1.5"),
+        (of_mechanism(NOISES[1], 1.0).misses, (math.nan,), "false alarms = nan"),
+    ],
+)
+def test_what_is_no_curve_is_refused(call: Any, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call(*arguments)
 
 
 def test_pairs_of_rare_events_prove_no_more_than_is_true_as_often_as_they_say() -> None:
@@ -166,14 +155,12 @@ def test_pairs_of_rare_events_prove_no_more_than_is_true_as_often_as_they_say() 
 def test_less_noise_than_claimed_is_found_by_the_curve() -> None:
     """Gaussian noise of .8 of the claimed scale: invisible to ε alone, clear to the curve."""
     noise, rng = Gaussian.with_epsilon(1.0, 1.0, delta=1e-5), np.random.default_rng(4)
-    claim, found, by_epsilon = of_mechanism(noise, 1.0), 0, 0
+    claim, by_epsilon = of_mechanism(noise, 1.0), 0
     for _ in range(10):
-        drawn = [m + 0.8 * noise.sample(100_000, rng) for m in (1.0, 0.0)]
-        told = attack(*drawn, delta=1e-5, claim=claim)
-        assert told.test is not None
-        found += told.test.exceeded
-        by_epsilon += told.bound.epsilon > 1.0
-    assert found == 10
+        drawn = [moved + 0.8 * noise.sample(100_000, rng) for moved in (1.0, 0.0)]
+        result = attack(*drawn, delta=1e-5, claim=claim)
+        assert result.test.exceeded
+        by_epsilon += result.bound.epsilon > 1.0
     assert by_epsilon <= 2
 
 
@@ -187,8 +174,7 @@ def test_a_million_outputs_prove_most_of_a_gaussians_epsilon() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_half_the_noise_is_found_whatever_the_seed(seed: int) -> None:
-    spec = AuditSpec(mechanism="gaussian", case="half-noise", runs=20_000, seed=seed)
-    result = audit(spec)
+    result = audit(AuditSpec(mechanism="gaussian", case="half-noise", runs=20_000, seed=seed))
     assert result.beaten == {"claimed": True}
     assert "is wrong" in result.verdict
 
@@ -201,8 +187,7 @@ def test_looking_again_and_again_costs_no_confidence() -> None:
     """
     wrong = 0
     for seed in range(60):
-        spec = AuditSpec(runs=400, confidence=0.95, seed=seed)
-        looks = list(audit_steps(spec))
+        looks = list(audit_steps(AuditSpec(runs=400, confidence=0.95, seed=seed)))
         assert len(looks) == 10
         wrong += any(result.beaten["claimed"] for result in looks)
     assert wrong <= 3 + 4 * 1.7
@@ -229,9 +214,10 @@ def test_all_looks_together_spend_the_error_once(
 def test_looks_are_planned() -> None:
     """Between looks nothing is attacked, and the last look is the same whoever watched."""
     spec = AuditSpec(target="als", runs=120)
-    seen = list(audit_steps(spec))
-    assert all(r.looked_at == 8 or r.looked_at % 12 == 0 for r in seen)
-    assert all(r.looked_at <= r.runs for r in seen)
-    assert seen[-1].looked_at == 120
-    assert audit(spec).attack.bound == seen[-1].attack.bound
-    assert seen[0].attack.bound.confidence == spec.confidence
+    results = list(audit_steps(spec))
+    for result in results:
+        assert result.looked_at == 8 or result.looked_at % 12 == 0
+        assert result.looked_at <= result.runs
+    assert results[-1].looked_at == 120
+    assert audit(spec).attack.bound == results[-1].attack.bound
+    assert results[0].attack.bound.confidence == spec.confidence
