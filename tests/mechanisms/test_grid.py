@@ -4,6 +4,7 @@ import json
 import math
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dpmc_core.mechanisms.grid import (
     sample_on_grid,
 )
 
+LAPLACE = Laplace(scale=1.0)
 NOISES: list[Mechanism] = [
     Huber(alpha=1.5, scale=0.7),
     Huber(alpha=0.3),
@@ -27,6 +29,7 @@ NOISES: list[Mechanism] = [
     Laplace(scale=0.9),
     Gaussian(scale=1.2),
 ]
+every_noise = pytest.mark.parametrize("noise", NOISES, ids=str)
 
 
 def exact_law(noise: Mechanism, step: float, reach: int) -> np.ndarray:
@@ -35,7 +38,11 @@ def exact_law(noise: Mechanism, step: float, reach: int) -> np.ndarray:
     return p / p.sum()
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=str)
+def released(value: float, noise: Mechanism, sensitivity: float, step: float, seed: int) -> Any:
+    return release_on_grid(value, noise, sensitivity, step, random.Random(seed).randrange)
+
+
+@every_noise
 @pytest.mark.parametrize("step", [0.5, 0.125])
 def test_samples_follow_the_density_at_the_grid_points(noise: Mechanism, step: float) -> None:
     reach = 2000
@@ -45,17 +52,12 @@ def test_samples_follow_the_density_at_the_grid_points(noise: Mechanism, step: f
     # cells with at least 20 expected, the rest of each tail in one
     inner = np.flatnonzero(expected >= 20)
     low, high = inner[0], inner[-1]
-    seen = np.bincount(
-        np.clip(draws + reach, low - 1, high + 1) - (low - 1), minlength=high - low + 3
-    )
-    want = np.concatenate(
-        [[expected[:low].sum()], expected[low : high + 1], [expected[high + 1 :].sum()]]
-    )
-    keep = want > 5
+    cells = np.clip(draws + reach, low - 1, high + 1) - (low - 1)
+    counts = np.bincount(cells, minlength=high - low + 3)
+    usual = np.r_[expected[:low].sum(), expected[low : high + 1], expected[high + 1 :].sum()]
+    counts, usual = counts[usual > 5], usual[usual > 5]
     # ten such tests in all: a false alarm in one of 10,000 runs, and the seed is fixed
-    assert (
-        stats.chisquare(seen[keep], want[keep] * seen[keep].sum() / want[keep].sum()).pvalue > 1e-5
-    )
+    assert stats.chisquare(counts, usual * counts.sum() / usual.sum()).pvalue > 1e-5
 
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])
@@ -67,31 +69,29 @@ def test_the_coin_has_probability_exp(gamma: Fraction) -> None:
     assert abs(heads - n * p) <= 4.5 * math.sqrt(n * p * (1 - p)) + 1e-9
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=str)
+@every_noise
 def test_the_acceptance_probability_never_exceeds_one_and_gives_the_density(
     noise: Mechanism,
 ) -> None:
     rate, excess = _law(noise, Fraction(1, 8))
-    logs = []
-    for k in range(400):
-        assert excess(k) >= 0
-        logs.append(float(-rate * k - excess(k)))
+    assert min(map(excess, range(400))) >= 0
+    logs = np.array([float(-rate * k - excess(k)) for k in range(400)])
     density = np.asarray(noise.logpdf(np.arange(400) / 8))
-    assert np.array(logs) - logs[0] == pytest.approx(density - density[0], abs=1e-9)
+    assert logs - logs[0] == pytest.approx(density - density[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("noise", NOISES[:4], ids=str)
 @pytest.mark.parametrize("sensitivity", [0.3, 1.0, 2.7])
 def test_what_is_released_keeps_its_pure_epsilon(noise: Mechanism, sensitivity: float) -> None:
     """The exact discrete law, shifted by the most that rounding can make of the sensitivity."""
-    made = release_on_grid(10.0, noise, sensitivity, 0.25, random.Random(0).randrange)
-    steps = round(made.sensitivity / 0.25)
+    release = released(10.0, noise, sensitivity, 0.25, 0)
+    steps = round(release.sensitivity / 0.25)
     assert steps == math.ceil(sensitivity / 0.25)
     logs = np.asarray(noise.logpdf(np.arange(-3000, 3001) * 0.25))
     worst = float(np.max(np.abs(logs[steps:] - logs[:-steps])))
-    assert worst <= made.epsilon * (1 + 1e-12)
-    assert worst == pytest.approx(made.epsilon, rel=1e-9)  # and no smaller ε would be true
-    assert made.rho == pytest.approx(made.epsilon**2 / 2)
+    assert worst <= release.epsilon * (1 + 1e-12)
+    assert worst == pytest.approx(release.epsilon, rel=1e-9)  # and no smaller ε would be true
+    assert release.rho == pytest.approx(release.epsilon**2 / 2)
 
 
 @pytest.mark.parametrize("sensitivity", [1.0, 0.3, 0.25])
@@ -105,38 +105,30 @@ def test_rounding_moves_neighbours_at_most_the_counted_steps(sensitivity: float)
         value = float(
             rng.choice([rng.normal(), rng.integers(-9, 9) / 8, rng.integers(-9, 9) / 4 + 0.125])
         )
-        one, two = (
-            release_on_grid(v, noise, sensitivity, 0.25, random.Random(k).randrange)
-            for v in (value, value + sensitivity)
-        )
+        one, two = (released(v, noise, sensitivity, 0.25, k) for v in (value, value + sensitivity))
         assert abs(two.value - one.value) <= one.sensitivity
-    half, next_half = (
-        release_on_grid(v, noise, 1.0, 0.25, random.Random(1).randrange).value
-        for v in (0.125, 0.375)
-    )
+    half, next_half = (released(v, noise, 1.0, 0.25, 1).value for v in (0.125, 0.375))
     assert next_half - half == 0.25  # half up at both: half to even would move two steps or none
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=str)
+@every_noise
 def test_what_is_released_is_the_value_plus_the_noise(noise: Mechanism) -> None:
     source = random.Random(2).randrange
-    made = np.array(
-        [release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)]
-    )
+    values = [release_on_grid(40.0, noise, 1.0, 2.0**-10, source).value for _ in range(4000)]
     # mean and variance within five standard errors; the fourth moment of these laws is at most 6
     # variances²
-    assert abs(made.mean() - 40) < 5 * noise.std / math.sqrt(4000)
-    assert abs(made.var() / noise.variance - 1) < 5 * math.sqrt(5 / 4000)
+    assert abs(np.mean(values) - 40) < 5 * noise.std / math.sqrt(4000)
+    assert abs(np.var(values) / noise.variance - 1) < 5 * math.sqrt(5 / 4000)
 
 
 def test_every_released_number_is_a_multiple_of_the_step() -> None:
     noise = Laplace(scale=1.0)
     step = grid_step(noise)
     for value in (0.0, 1.0, 41.7, -1e6):
-        made = release_on_grid(value, noise, 1.0)
-        assert Fraction(made.value) % Fraction(step) == 0
-    assert release_on_grid(0.1, Gaussian(scale=2.0), 1.0).rho == pytest.approx(1 / 8)
-    assert math.isinf(release_on_grid(0.1, Gaussian(scale=2.0), 1.0).epsilon)
+        assert Fraction(release_on_grid(value, noise, 1.0).value) % Fraction(step) == 0
+    gaussian = release_on_grid(0.1, Gaussian(scale=2.0), 1.0)
+    assert gaussian.rho == pytest.approx(1 / 8)
+    assert math.isinf(gaussian.epsilon)
 
 
 @pytest.mark.parametrize("noise", [Gaussian(scale=1.0), Laplace(scale=1.0), Huber(alpha=1.5)])
@@ -170,22 +162,23 @@ def test_the_command_says_what_the_released_number_spends(
     assert f"sensitivity {moved:g} (" in capsys.readouterr().out
 
 
-def test_a_value_outside_the_grid_is_refused_not_cut() -> None:
-    with pytest.raises(ParameterError, match=r"within ±4.29497e\+09"):
-        release_on_grid(1e10, Laplace(scale=1.0), 1.0)
-    assert release_on_grid(4e9, Laplace(scale=1.0), 1.0).value == pytest.approx(4e9, abs=100)
-    with pytest.raises(ParameterError, match=r"at least 2\*\*-40 standard deviations"):
-        release_on_grid(0.0, Laplace(scale=1.0), 1.0, 2.0**-50)
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (release_on_grid, (1e10, LAPLACE, 1.0), r"within ±4.29497e\+09"),
+        (release_on_grid, (math.nan, LAPLACE, 1.0), "finite"),
+        (release_on_grid, (0.0, LAPLACE, 1.0, 2.0**-50), r"at least 2\*\*-40 standard deviations"),
+        (sample_on_grid, (Staircase(epsilon=1.0, sensitivity=1.0), 1, 0.5), "huber, laplace or"),
+        *(
+            (sample_on_grid, (LAPLACE, 1, step), "power of two")
+            for step in (0.1, 0.0, -0.5, math.inf, math.nan, 3.0)
+        ),
+    ],
+)
+def test_what_no_grid_can_hold_is_refused(call: Any, arguments: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call(*arguments)
 
 
-@pytest.mark.parametrize("step", [0.1, 0.0, -0.5, math.inf, math.nan, 3.0])
-def test_a_step_that_is_no_power_of_two_is_refused(step: float) -> None:
-    with pytest.raises(ParameterError, match="power of two"):
-        sample_on_grid(Laplace(scale=1.0), 1, step)
-
-
-def test_staircase_and_values_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(ParameterError, match="huber, laplace or gaussian"):
-        sample_on_grid(Staircase(epsilon=1.0, sensitivity=1.0), 1, 0.5)
-    with pytest.raises(ParameterError, match="finite"):
-        release_on_grid(math.nan, Laplace(scale=1.0), 1.0)
+def test_a_value_near_the_end_of_the_grid_is_not_cut() -> None:
+    assert release_on_grid(4e9, LAPLACE, 1.0).value == pytest.approx(4e9, abs=100)

@@ -29,6 +29,8 @@ CASES: list[Mechanism] = [
     Staircase(epsilon=1.2, sensitivity=1.5),
 ]
 
+every_case = pytest.mark.parametrize("m", CASES, ids=lambda m: f"{m.name}")
+
 
 @given(mechanisms, st.floats(-30, 30))
 def test_symmetry_and_complement(m: Mechanism, t: float) -> None:
@@ -85,7 +87,7 @@ def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float)
     assert abs(float(loss(x + 3, alpha, shift))) <= alpha * shift * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("m", CASES, ids=lambda m: f"{m.name}")
+@every_case
 def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
     points = [k * m.std * 0.25 for k in range(-160, 161)]
     if isinstance(m, Staircase):
@@ -103,7 +105,7 @@ def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
     assert value == pytest.approx(float(m.cdf(0.3 * m.std)), abs=0.05)
 
 
-@pytest.mark.parametrize("m", CASES, ids=lambda m: f"{m.name}")
+@every_case
 def test_sampler_follows_the_law(m: Mechanism) -> None:
     """DKW: P(sup|F_n − F| > t) ≤ 2 exp(−2nt²).
 
@@ -120,7 +122,7 @@ def test_sampler_follows_the_law(m: Mechanism) -> None:
     assert np.ndim(m.sample(None, np.random.default_rng(0))) == 0
 
 
-@pytest.mark.parametrize("m", CASES, ids=lambda m: f"{m.name}")
+@every_case
 def test_profile_against_plain_integration(m: Mechanism) -> None:
     s = 1.3 * m.std
     for epsilon in (0.0, 0.2, 0.7):
@@ -136,18 +138,24 @@ def test_profile_against_plain_integration(m: Mechanism) -> None:
 
 @given(st.floats(0.05, 50), st.floats(0.01, 20))
 def test_constructors(variance: float, alpha: float) -> None:
-    assert Huber.with_variance(variance, alpha=alpha).variance == pytest.approx(variance, rel=1e-12)
-    assert Laplace.with_variance(variance).variance == pytest.approx(variance, rel=1e-12)
-    assert Gaussian.with_variance(variance).variance == pytest.approx(variance, rel=1e-12)
-    assert Staircase.with_variance(variance, sensitivity=1).variance == pytest.approx(
-        variance, rel=1e-9
-    )
-    assert Huber.with_epsilon(2, 3, alpha=alpha).epsilon(3) == pytest.approx(2, rel=1e-12)
-    assert Laplace.with_epsilon(2, 3).epsilon(3) == pytest.approx(2, rel=1e-12)
-    assert Staircase.with_epsilon(2, 3).epsilon(3) == 2
+    for family, shape, digits in (
+        (Huber, {"alpha": alpha}, 1e-12),
+        (Laplace, {}, 1e-12),
+        (Gaussian, {}, 1e-12),
+        (Staircase, {"sensitivity": 1}, 1e-9),
+    ):
+        noise = family.with_variance(variance, **shape)
+        assert noise.variance == pytest.approx(variance, rel=digits)
+    for noise in (
+        Huber.with_epsilon(2, 3, alpha=alpha),
+        Laplace.with_epsilon(2, 3),
+        Staircase.with_epsilon(2, 3),
+    ):
+        assert noise.epsilon(3) == pytest.approx(2, rel=1e-12)
     if variance > 1.0001:
-        assert Huber.with_variance(variance).scale == 1
-        assert Huber.with_variance(variance).variance == pytest.approx(variance, rel=1e-9)
+        unit = Huber.with_variance(variance)
+        assert unit.scale == 1
+        assert unit.variance == pytest.approx(variance, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
@@ -195,9 +203,7 @@ def test_bad_parameters_are_named(call, words: str) -> None:
 
 
 def test_edges_of_the_inverse() -> None:
-    for family in FAMILIES:
-        m = {m.name: m for m in CASES}[family]
-        assert float(m.ppf(0)) == -math.inf
-        assert float(m.ppf(1)) == math.inf
-        assert float(m.ppf(0.5)) == pytest.approx(0, abs=1e-15)
+    assert set(FAMILIES) == {m.name for m in CASES}
+    for m in CASES:
+        assert m.ppf(np.array([0, 0.5, 1])) == pytest.approx([-math.inf, 0, math.inf], abs=1e-15)
         assert np.isnan(m.ppf(np.array([-0.1, 1.1]))).all()
