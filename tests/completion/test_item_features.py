@@ -1,5 +1,6 @@
 """Public item features: what they are read for, what they improve, and what is refused."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,12 @@ def by_kind(seed: int, n_users: int = 400, n_items: int = 120) -> Ratings:
     kind = np.arange(n_items) % KINDS
     tastes = rng.normal(size=(n_users, KINDS))
     users, items = np.nonzero(rng.random((n_users, n_items)) < 0.25)
-    said = 3 + 0.8 * tastes[users, kind[items]] + 0.3 * rng.normal(size=users.size)
+    values = 3 + 0.8 * tastes[users, kind[items]] + 0.3 * rng.normal(size=users.size)
     flags = (kind[:, None] == np.arange(KINDS)).astype(float)
-    return Ratings.checked(
-        users,
-        items,
-        np.clip(np.rint(said), 1, 5),
-        n_users=n_users,
-        n_items=n_items,
-        low=1,
-        high=5,
-        item_features=ItemFeatures.checked(list("abcd"), flags, n_items),
-    )
+    features = ItemFeatures.checked(list("abcd"), flags, n_items)
+    shape = {"n_users": n_users, "n_items": n_items, "low": 1, "high": 5}
+    values = np.clip(np.rint(values), 1, 5)
+    return Ratings.checked(users, items, values, **shape, item_features=features)
 
 
 def test_ratings_keep_their_features_through_splits() -> None:
@@ -49,46 +44,45 @@ def test_ratings_keep_their_features_through_splits() -> None:
 def test_a_users_tastes_are_a_ridge_on_their_own_ratings_alone() -> None:
     """Against the normal equations of one user at a time."""
     ratings = by_kind(1, n_users=20, n_items=30)
-    assert ratings.item_features is not None
-    public = ratings.item_features.scaled
-    targets = ratings.values - 3
+    public, targets = ratings.item_features.scaled, ratings.values - 3
     with Workers(1) as pool:
-        found = own_tastes(ratings, targets, public, pool)
-    for user in range(20):
-        mine = ratings.users == user
-        seen = public[ratings.items[mine]]
-        system = seen.T @ seen + (RATING_SD / TASTE_SD) ** 2 * np.eye(seen.shape[1])
-        np.testing.assert_allclose(
-            found[user], np.linalg.solve(system, seen.T @ targets[mine]), rtol=1e-9, atol=1e-12
-        )
+        tastes = own_tastes(ratings, targets, public, pool)
+    for user, taste in enumerate(tastes):
+        own = ratings.users == user
+        rated = public[ratings.items[own]]
+        system = rated.T @ rated + (RATING_SD / TASTE_SD) ** 2 * np.eye(rated.shape[1])
+        expected = np.linalg.solve(system, rated.T @ targets[own])
+        np.testing.assert_allclose(taste, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_scaled_features_are_centred_within_one_and_without_constants() -> None:
-    values = [[0, 5, 1.0], [0, 5, 2.0], [1, 5, 9.0]]
-    scaled = ItemFeatures.checked(("flag", "same", "year"), values, 3).scaled
-    assert scaled.shape == (3, 2)
-    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-15)
-    np.testing.assert_allclose(np.abs(scaled).max(axis=0), 1)
-
-
-def test_huge_features_are_scaled_without_overflow() -> None:
-    scaled = ItemFeatures.checked(("a", "b"), [[1e308, -1e308], [1e308, 1e308]], 2).scaled
-    np.testing.assert_allclose(scaled, [[-1], [1]])
+@pytest.mark.parametrize(
+    ("values", "scaled"),
+    [
+        ([[0, 5, 1.0], [0, 5, 2.0], [1, 5, 9.0]], [[-0.5, -0.6], [-0.5, -0.4], [1, 1]]),
+        ([[1e308, -1e308], [1e308, 1e308]], [[-1], [1]]),
+    ],
+    ids=["usual", "near the largest double"],
+)
+def test_scaled_features_are_centred_within_one_and_without_constants(
+    values: list[list[float]], scaled: list[list[float]]
+) -> None:
+    names = [f"feature {k}" for k in range(len(values[0]))]
+    features = ItemFeatures.checked(names, values, len(values))
+    np.testing.assert_allclose(features.scaled, scaled, atol=1e-15)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_features_that_say_something_help(epsilon: float) -> None:
     """The least of six paired differences is far from none: 0.1 in a scale of four."""
-    budget = Budget(epsilon=epsilon)
     for seed in range(6):
-        split = random_split(by_kind(seed), 0.2, seed)
-        errors = {}
+        split, errors = random_split(by_kind(seed), 0.2, seed), []
         for use in ("none", "shrink"):
-            config = MomentsConfig(item_features=use, budget=budget)
+            config = MomentsConfig(item_features=use, budget=Budget(epsilon=epsilon))
             *_, last = one_shot_moments(split.train, config, np.random.default_rng(seed), 1)
-            test = split.test
-            errors[use] = rmse(last.model.predict(test.users, test.items), test.values)
-        assert errors["shrink"] < errors["none"] - 0.1
+            predicted = last.model.predict(split.test.users, split.test.items)
+            errors.append(rmse(predicted, split.test.values))
+        without, shrunk = errors
+        assert shrunk < without - 0.1
 
 
 @pytest.mark.parametrize("task", ["rate", "recommend"])
@@ -101,20 +95,20 @@ def test_what_is_released_does_not_depend_on_features(
     spec = RunSpec.of(
         dataset="ml-100k", algorithm=algorithm, task=task, mechanism="gaussian", epsilon=2.0
     )
-    without = run(spec)
     if (algorithm, task) == ("dpals", "recommend"):
         with pytest.raises(ParameterError, match="item_features"):
             run(spec.replace(item_features="shrink"))
         return
-    known = run(spec.replace(item_features="shrink"))
-    assert known.ledger == without.ledger
-    assert known.statement.epsilon == without.statement.epsilon
-    (said,) = [c for c in known.statement.caveats if "item features" in c]
-    assert "Film-Noir" in said
-    assert "Western" in said
+    results = [run(spec), run(spec.replace(item_features="shrink"))]
+    without, shrunk = results
+    assert shrunk.ledger == without.ledger
+    assert shrunk.statement.epsilon == without.statement.epsilon
+    (caveat,) = [c for c in shrunk.statement.caveats if "item features" in c]
+    assert "Film-Noir" in caveat
+    assert "Western" in caveat
     assert not [c for c in without.statement.caveats if "item features" in c]
-    measured = [(r.final.recall if task == "recommend" else -r.value) for r in (without, known)]
-    assert measured[1] > measured[0] - 0.01
+    before, after = (r.final.recall if task == "recommend" else -r.value for r in results)
+    assert after > before - 0.01
 
 
 def test_features_that_are_not_there_are_refused_in_one_sentence() -> None:
@@ -123,44 +117,33 @@ def test_features_that_are_not_there_are_refused_in_one_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "values", "said"),
+    ("read", "arguments", "message"),
     [
-        (["a"], [[1.0], [2.0]], "2 items where the ratings have 3"),
-        (["a"], [["x"], ["y"], ["z"]], "must be numbers, not text"),
-        (["a"], [[1.0], [float("nan")], [2.0]], "a of item 2 is nan"),
-        (["a", "a"], [[1, 2], [1, 2], [1, 2]], "'a' is there twice"),
-        ([], [[], [], []], "at least one"),
+        (ItemFeatures.checked, (["a"], [[1.0], [2.0]], 3), "2 items where the ratings have 3"),
+        (ItemFeatures.checked, (["a"], [["x"], ["y"], ["z"]], 3), "must be numbers, not text"),
+        (ItemFeatures.checked, (["a"], [[1.0], [math.nan], [2.0]], 3), "a of item 2 is nan"),
+        (ItemFeatures.checked, (["a", "a"], [[1, 2], [1, 2], [1, 2]], 3), "'a' is there twice"),
+        (ItemFeatures.checked, ([], [[], [], []], 3), "at least one"),
+        (read_item_table, ("i.csv", b"item,a\nx,1\n,2\n"), "row 2 names no item"),
+        (read_item_table, ("i.csv", b"item,a\nx,1\ny,old\nz,2\n"), "a of 'y' is 'old'"),
+        (read_item_table, ("i.csv", b"item,a\nx,1\ny,\nz,2\n"), "a of 'y' is"),
+        (read_item_table, ("i.csv", b"item,a\nx,1\nx,1\ny,2\nz,2\n"), "'x' is there twice"),
     ],
 )
-def test_bad_features(names: list[str], values: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        ItemFeatures.checked(names, values, 3)
+def test_bad_features_and_tables(read: Any, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ("item,a\nx,1\n,2\n", "row 2 names no item"),
-        ("item,a\nx,1\ny,old\nz,2\n", "a of 'y' is 'old'"),
-        ("item,a\nx,1\ny,\nz,2\n", "a of 'y' is"),
-        ("item,a\nx,1\nx,1\ny,2\nz,2\n", "'x' is there twice"),
-    ],
-)
-def test_bad_item_tables(table: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        read_item_table("items.csv", table.encode())
-
-
-@pytest.mark.parametrize(("names", "order"), [("zbxy", "bxyz"), ("20 100 3", "3 20 100")])
+@pytest.mark.parametrize(("names", "order"), [("z b x y", "b x y z"), ("20 100 3", "3 20 100")])
 def test_an_item_table_has_an_order_of_its_own(names: str, order: str) -> None:
     """As ratings number their items: numbers by size, words by letters, wherever the rows are."""
-    given, right = (n.split() if " " in n else list(n) for n in (names, order))
+    given, expected = names.split(), order.split()
     rows = "\n".join(f"{name},{k % 2},{1990 + k}" for k, name in enumerate(given))
     table = read_item_table("items.csv", f"film,funny,year\n{rows}\n".encode())
-    assert list(table.labels) == right
-    assert table.features is not None
+    assert list(table.labels) == expected
     assert table.features.names == ("funny", "year")
-    places = [given.index(name) for name in right]
+    places = map(given.index, expected)
     np.testing.assert_array_equal(table.features.values, [[k % 2, 1990 + k] for k in places])
     only_names = read_item_table("items.csv", ("film\n" + "\n".join(given)).encode())
     assert (only_names.labels, only_names.features) == (table.labels, None)
@@ -173,17 +156,18 @@ def test_the_command_line_takes_an_item_table(
     rows = zip(ratings.users, ratings.items, ratings.values, strict=True)
     lines = [f"u{u},film {i},{x:g}" for u, i, x in rows]
     (tmp_path / "r.csv").write_text("user,item,rating\n" + "\n".join(lines))
-    assert ratings.item_features is not None
     flags = [",".join(f"{x:g}" for x in row) for row in ratings.item_features.values]
     table = "item,a,b,c,d\n" + "\n".join(f"film {k},{f}" for k, f in enumerate(flags))
     (tmp_path / "i.csv").write_text(table)
-    words = ["complete", "moments", "--data", str(tmp_path / "r.csv"), "--mechanism", "gaussian"]
-    words += ["--epsilon", "2", "--item-features", "shrink"]
-    assert main([*words, "--items", str(tmp_path / "i.csv")]) == 0
-    said = capsys.readouterr()
-    assert "public item features: a, b, c, d" in said.err
-    assert "item features a, b, c, d (given; nothing in them may come from" in said.out
-    assert main(words) == 2
-    assert "no item features are known of Your ratings" in capsys.readouterr().err
-    assert main(["complete", "moments", "--items", "x.csv"]) == 2
-    assert "left out without --data" in capsys.readouterr().err
+    line = f"complete moments --data {tmp_path}/r.csv --mechanism gaussian --epsilon 2 "
+    words = [*line.split(), "--item-features", "shrink"]
+    assert main([*words, "--items", f"{tmp_path}/i.csv"]) == 0
+    printed = capsys.readouterr()
+    assert "public item features: a, b, c, d" in printed.err
+    assert "item features a, b, c, d (given; nothing in them may come from" in printed.out
+    for refused, message in (
+        (words, "no item features are known of Your ratings"),
+        (["complete", "moments", "--items", "x.csv"], "left out without --data"),
+    ):
+        assert main(refused) == 2
+        assert message in capsys.readouterr().err

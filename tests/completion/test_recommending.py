@@ -18,6 +18,7 @@ from dpmc_core.completion.recommending import (
 )
 from dpmc_core.datasets.ratings import Ratings, likes, user_split
 from dpmc_core.datasets.synthetic.ratings import skewed
+from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget
 from tests.completion.papers import papers_dpals
@@ -90,19 +91,14 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
     config = papers_dpals(
         rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget
     )
-    for solver in (
-        lambda visitors: dpals(split.train, config, np.random.default_rng(1), 1, visitors),
-        lambda visitors: moments_of_likes(
-            split.train, LikesConfig(budget=budget), np.random.default_rng(1), 1, visitors
-        ),
-    ):
-        with_, without = list(solver(split.query))[-1], list(solver(None))[-1]
-        assert np.allclose(with_.model.item_factors, without.model.item_factors, rtol=0, atol=1e-9)
-        held = np.unique(split.query.users)
-        others = np.setdiff1d(np.unique(split.train.users), held)
-        assert np.allclose(
-            with_.model.user_factors[others], without.model.user_factors[others], atol=1e-12
+    others = np.setdiff1d(split.train.users, split.query.users)
+    for solver, settings in ((dpals, config), (moments_of_likes, LikesConfig(budget=budget))):
+        first, second = (
+            list(solver(split.train, settings, np.random.default_rng(1), 1, visitors))[-1].model
+            for visitors in (split.query, None)
         )
+        assert np.allclose(first.item_factors, second.item_factors, rtol=0, atol=1e-9)
+        assert np.allclose(first.user_factors[others], second.user_factors[others], atol=1e-12)
 
 
 def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
@@ -136,9 +132,9 @@ def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
 def test_an_item_without_factors_scores_nothing(split) -> None:
     config = papers_dpals(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
     *_, last = dpals(split.train, config, np.random.default_rng(0), 1)
-    scores = last.model.block(np.arange(300))
-    assert np.count_nonzero(np.abs(scores).max(axis=0) > 0) == 10
-    assert np.allclose(np.sort(np.abs(scores).max(axis=0))[:30], 0, atol=1e-12)
+    largest = np.abs(last.model.block(np.arange(300))).max(axis=0)
+    assert np.count_nonzero(largest > 0) == 10
+    assert np.allclose(np.sort(largest)[:30], 0, atol=1e-12)
 
 
 def test_all_items_take_part_where_few_are_rated_by_many() -> None:
@@ -162,15 +158,17 @@ def test_few_items_rated_by_many_beat_private_svd() -> None:
     train, test = ratings.take(~held), ratings.take(held)
     for epsilon in (2.0, 20.0, None):
         budget = None if epsilon is None else Budget(epsilon=epsilon)
-        errors = []
-        for solver, config in (
-            (one_shot_moments, MomentsConfig(budget=budget)),
-            (private_svd, PrivateSVDConfig(budget=budget)),
-        ):
-            *_, last = solver(train, config, np.random.default_rng(1), 1)
-            predicted = last.model.predict(test.users, test.items)
-            errors.append(float(np.sqrt(np.mean((predicted - test.values) ** 2))))
-        assert errors[0] < 0.9 * errors[1]
+        by_moments, by_svd = (
+            rmse(last.predict(test.users, test.items), test.values)
+            for last in (
+                list(solver(train, config(budget=budget), np.random.default_rng(1), 1))[-1].model
+                for solver, config in (
+                    (one_shot_moments, MomentsConfig),
+                    (private_svd, PrivateSVDConfig),
+                )
+            )
+        )
+        assert by_moments < 0.9 * by_svd
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 5.0, 500.0])
@@ -180,31 +178,26 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
     Two tables of one shape get the same, and either way the whole budget is spent.
     """
     budget = Budget(epsilon=epsilon)
-    made: dict[object, set[str]] = {}
-    for seed in (0, 1):
-        ratings = skewed(400, 60, 4_000 + 1_000 * seed, seed=seed)
-        for solver, config, worth, least in (
-            (one_shot_moments, MomentsConfig(budget=budget), items_worth_it, WORTH_IT),
-            (
-                moments_of_likes,
-                LikesConfig(budget=budget),
-                likes_items_worth_it,
-                recommending.WORTH_IT,
-            ),
-        ):
-            data = ratings if solver is one_shot_moments else likes(ratings)
-            _, ledger = spending(solver(data, config, np.random.default_rng(seed), 1))
-            # nothing but the size and ε decides: the other table, with other ratings, gets the very
-            # same releases
-            planned = {repr(release) for release in ledger.releases}
-            assert made.setdefault(solver, planned) == planned
-            both = any("together" in release.what for release in ledger.releases)
-            assert (
-                "how many users there are" in str(planned)
-            ) == both  # what nothing reads is not released
-            assert both == (worth(data, config) >= least)
-            assert epsilon * 0.999 < state(ledger, 1e-5).epsilon <= epsilon
-    assert items_worth_it(ratings, MomentsConfig()) == np.inf
+    tables = [skewed(400, 60, 4_000 + 1_000 * seed, seed=seed) for seed in (0, 1)]
+    of_likes = likes_items_worth_it, recommending.WORTH_IT
+    for solver, config, worth, least, data in (
+        (one_shot_moments, MomentsConfig(budget=budget), items_worth_it, WORTH_IT, tables),
+        (moments_of_likes, LikesConfig(budget=budget), *of_likes, list(map(likes, tables))),
+    ):
+        ledgers = [
+            spending(solver(table, config, np.random.default_rng(seed), 1))[1]
+            for seed, table in enumerate(data)
+        ]
+        # nothing but the size and ε decides: the other table, with other ratings, gets the very
+        # same releases
+        assert set(ledgers[0].releases) == set(ledgers[1].releases)
+        planned = " ".join(release.what for release in ledgers[0].releases)
+        both = "together" in planned
+        assert ("how many users there are" in planned) == both  # what nothing reads is not released
+        for table in data:
+            assert both == (worth(table, config) >= least)
+        assert epsilon * 0.999 < state(ledgers[0], 1e-5).epsilon <= epsilon
+    assert items_worth_it(tables[0], MomentsConfig()) == np.inf
 
 
 def test_which_users_are_held_out_changes_no_plan() -> None:
@@ -215,8 +208,8 @@ def test_which_users_are_held_out_changes_no_plan() -> None:
     fewer = visitors.take(visitors.users != visitors.users[0])
     for epsilon in np.geomspace(0.5, 20, 25):
         config = LikesConfig(budget=Budget(epsilon=float(epsilon)))
-        kinds = []
-        for served in (visitors, fewer):
-            step = next(moments_of_likes(train, config, np.random.default_rng(0), 1, served))
-            kinds.append((*step.releases, *step.rest))
-        assert kinds[0] == kinds[1]
+        first, second = (
+            next(moments_of_likes(train, config, np.random.default_rng(0), 1, served))
+            for served in (visitors, fewer)
+        )
+        assert (first.releases, first.rest) == (second.releases, second.rest)

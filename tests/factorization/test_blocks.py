@@ -19,13 +19,6 @@ from dpmc_core.factorization.step import nndsvd, random_dictionary
 RNG = np.random.default_rng(0)
 
 
-def last(steps):
-    step = None
-    for step in steps:  # noqa: B007
-        pass
-    return step
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
@@ -35,31 +28,27 @@ def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
     w, h, _ = non_negative_factorization(
         held, W=left, H=right, n_components=6, init="custom", max_iter=15, tol=0
     )
-    ours = last(
-        robust_nmf(values, RobustConfig(rank=6, rounds=15, inner=1, outlier_penalty=None), RNG)
+    *_, ours = robust_nmf(
+        values, RobustConfig(rank=6, rounds=15, inner=1, outlier_penalty=None), RNG
     )
     np.testing.assert_allclose(ours.dictionary @ ours.coefficients, w @ h, atol=1e-10)
 
 
-def test_columns_of_the_dictionary_stay_in_the_unit_ball() -> None:
-    values = cartoon_faces(60, 1).values
-    for solver in ("coordinates", "gradient"):
-        for step in robust_nmf(
-            values,
-            RobustConfig(rank=5, rounds=4, inner=1, outlier_penalty=None, solver=solver),
-            RNG,
-        ):
-            assert np.linalg.norm(step.dictionary, axis=0).max() <= 1 + 1e-9
-            assert step.dictionary.min() >= 0
-            assert step.coefficients.min() >= 0
+@pytest.mark.parametrize("solver", ["coordinates", "gradient"])
+def test_columns_of_the_dictionary_stay_in_the_unit_ball(solver: str) -> None:
+    config = RobustConfig(rank=5, rounds=4, inner=1, outlier_penalty=None, solver=solver)
+    for step in robust_nmf(cartoon_faces(60, 1).values, config, RNG):
+        assert np.linalg.norm(step.dictionary, axis=0).max() <= 1 + 1e-9
+        assert step.dictionary.min() >= 0
+        assert step.coefficients.min() >= 0
 
 
 def test_coefficients_are_the_non_negative_least_squares_fit() -> None:
     values = np.asarray(cartoon_faces(40, 2).values)
     dictionary = random_dictionary(values.shape[0], 7, np.random.default_rng(1))
     fitted = fit_coefficients(values, dictionary, sweeps=2000)
-    for n in range(values.shape[1]):
-        np.testing.assert_allclose(fitted[:, n], nnls(dictionary, values[:, n])[0], atol=1e-8)
+    for coefficients, column in zip(fitted.T, values.T, strict=True):
+        np.testing.assert_allclose(coefficients, nnls(dictionary, column)[0], atol=1e-8)
 
 
 def test_an_empty_dictionary_rebuilds_nothing() -> None:
@@ -136,33 +125,28 @@ def test_what_one_image_holds_spoils_no_other(gone: int, share: float, seed: int
 def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> None:
     clean = cartoon_faces(600, 4)
     spoiled = contaminate(clean, 0.1, 0.7, seed=4)
-    errors = {}
-    for name, penalty in (("plain", None), ("robust", 0.5)):
-        step = last(
-            robust_nmf(
-                spoiled.values,
-                RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty),
-                RNG,
-            )
-        )
+    errors = []
+    for penalty in (None, 0.5):
+        config = RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty)
+        *_, step = robust_nmf(spoiled.values, config, RNG)
         fitted = fit_coefficients(clean.values, step.dictionary)
-        errors[name] = objective(clean.values, step.dictionary, fitted)
-        if penalty is not None:
-            size = np.abs(step.outliers).sum(axis=0)
-            hit = np.zeros(len(clean), bool)
-            hit[spoiled.spoiled] = True
-            assert size[hit].mean() > 5 * size[~hit].mean()
-    assert errors["robust"] < errors["plain"]
+        errors.append(objective(clean.values, step.dictionary, fitted))
+    plain, robust = errors
+    assert robust < plain
+    hit = np.isin(np.arange(len(clean)), spoiled.spoiled)
+    size = np.abs(step.outliers).sum(axis=0)
+    assert size[hit].mean() > 5 * size[~hit].mean()
 
 
 def test_what_cannot_be_factorised_is_refused() -> None:
     text = topic_documents(30, 0)
-    with pytest.raises(DataError, match="documents × words"):
-        next(robust_nmf(text.values, RobustConfig(rank=3, outlier_penalty=0.5), RNG))
-    with pytest.raises(ParameterError, match="rank = 31 is not allowed: it must be at most 30"):
-        next(robust_nmf(text.values, RobustConfig(rank=31, outlier_penalty=None), RNG))
-    with pytest.raises(ParameterError, match="solver"):
-        RobustConfig(solver="magic")
+    for changes, error, message in (
+        ({"rank": 3, "outlier_penalty": 0.5}, DataError, "documents × words"),
+        ({"rank": 31, "outlier_penalty": None}, ParameterError, "rank = 31 .* at most 30"),
+        ({"solver": "magic"}, ParameterError, "solver"),
+    ):
+        with pytest.raises(error, match=message):
+            next(robust_nmf(text.values, RobustConfig(**changes), RNG))
 
 
 def test_nndsvd_is_what_we_take_it_for() -> None:

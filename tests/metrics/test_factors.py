@@ -14,6 +14,7 @@ from dpmc_core.datasets.synthetic.samples import cartoon_faces, parts, topic_doc
 from dpmc_core.errors import DataError
 from dpmc_core.factorization import RobustConfig, robust_nmf
 from dpmc_core.metrics.factors import (
+    _vectors,
     column_errors,
     likeness,
     match_parts,
@@ -43,24 +44,26 @@ def test_parts_are_matched_one_to_one_with_the_largest_sum() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.random((6, 4)), rng.random((6, 4))
     table = likeness(a, b)
-    best = max(
-        itertools.permutations(range(4)), key=lambda p: sum(table[k, p[k]] for k in range(4))
-    )
+    orders = [list(order) for order in itertools.permutations(range(4))]
+    best = max(orders, key=lambda order: table[range(4), order].sum())
     partner, cosine = match_parts(a, b)
-    assert tuple(partner) == best
-    np.testing.assert_allclose(cosine, [table[k, best[k]] for k in range(4)])
+    assert list(partner) == best
+    np.testing.assert_allclose(cosine, table[range(4), best])
     partner, cosine = match_parts(a, b[:, :2])
     assert sorted(partner)[:2] == [-1, -1]
     assert (cosine[partner == -1] == 0).all()
 
 
 def test_true_parts_are_found_and_random_ones_are_not() -> None:
-    truth = parts()
-    shuffled = truth[:, np.random.default_rng(0).permutation(truth.shape[1])] * 3.0
-    assert share_found(truth, shuffled) == 1.0
-    assert share_found(truth, np.random.default_rng(0).random(truth.shape)) == 0.0
-    assert share_found(truth, shuffled[:, :5]) == 0.25
-    assert share_found(truth, np.zeros_like(truth)) == 0.0
+    truth, rng = parts(), np.random.default_rng(0)
+    shuffled = truth[:, rng.permutation(truth.shape[1])] * 3.0
+    for learned, share in (
+        (shuffled, 1.0),
+        (shuffled[:, :5], 0.25),
+        (rng.random(truth.shape), 0.0),
+        (np.zeros_like(truth), 0.0),
+    ):
+        assert share_found(truth, learned) == share
 
 
 def documents() -> Samples:
@@ -78,33 +81,19 @@ def test_npmi_is_its_definition_over_documents() -> None:
     samples = documents()
     w = np.array([[3.0, 0, 0], [2, 2, 0], [0, 1, 0], [0, 0.5, 1]])
     there = samples.counts.toarray() > 0
-    n = there.shape[1]
 
     def of(i: int, j: int) -> float:
-        joint = (there[i] & there[j]).sum() / n
-        return (
-            -1.0
-            if joint == 0
-            else math.log(joint / (there[i].mean() * there[j].mean())) / -math.log(joint)
-        )
+        joint = (there[i] & there[j]).mean()
+        chance = there[i].mean() * there[j].mean()
+        return math.log(joint / chance) / -math.log(joint) if joint else -1.0
 
-    expected = [of(0, 1), np.mean([of(i, j) for i, j in itertools.combinations((1, 2, 3), 2)])]
-    got = npmi(samples, w)
-    np.testing.assert_allclose(got[:2], expected, atol=1e-9)
-    assert math.isnan(got[2])  # one word
-    assert npmi(samples, np.zeros((4, 2))).tolist() == pytest.approx(
-        [math.nan, math.nan], nan_ok=True
-    )
-    absent = replace(
-        samples,
-        counts=sparse.csc_array(np.vstack([samples.counts.toarray()[:3], np.zeros((1, 10))])),
-    )
-    assert npmi(absent, np.array([[1.0], [0], [0], [1]])).tolist() == [
-        -1.0
-    ]  # a word in no document
-    assert npmi(samples, np.array([[0.0], [0], [0], [0]])).tolist() == pytest.approx(
-        [math.nan], nan_ok=True
-    )
+    # two words, three, and a single one
+    expected = [of(0, 1), np.mean([of(1, 2), of(1, 3), of(2, 3)]), math.nan]
+    np.testing.assert_allclose(npmi(samples, w), expected, atol=1e-9)
+    np.testing.assert_array_equal(npmi(samples, np.zeros((4, 2))), [math.nan, math.nan])
+    counts = samples.counts.toarray() * [[1], [1], [1], [0]]
+    absent = replace(samples, counts=sparse.csc_array(counts))  # a word in no document
+    assert npmi(absent, np.array([[1.0], [0], [0], [1]])).tolist() == [-1.0]
     with pytest.raises(DataError, match="for documents"):
         npmi(cartoon_faces(5, 0), parts())
 
@@ -138,8 +127,6 @@ def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> Non
     real, noise = tc_w2v(samples, step.dictionary), tc_w2v(samples, random)
     assert noise.mean() > real.mean() > 0.9
     assert npmi(samples, step.dictionary).mean() > 0.3 > 0 > npmi(samples, random).mean()
-    from dpmc_core.metrics.factors import _vectors
-
     _vectors.clear()
     np.testing.assert_array_equal(real, tc_w2v(samples, step.dictionary))
     with pytest.raises(DataError, match="these are images"):

@@ -24,9 +24,8 @@ def test_recall_is_what_the_paper_defines(k: int) -> None:
     target = {(u, int(j)) for u in range(0, 600, 2) for j in rng.permutation(15)[:6]} - query
     slow = []
     for user in sorted({u for u, _ in target}):
-        known = {j for u, j in query if u == user}
-        wanted = {j for u, j in target if u == user}
-        best = sorted((j for j in range(15) if j not in known), key=lambda j: -scores[user, j])[:k]
+        shown, wanted = ({j for u, j in pairs if u == user} for pairs in (query, target))
+        best = sorted(set(range(15)) - shown, key=lambda j: -scores[user, j])[:k]
         slow.append(len(wanted & set(best)) / min(k, len(wanted)))
     parts = listed(sorted(query), 600, 15), listed(sorted(target), 600, 15)
     assert np.allclose(recall_by_user(lambda users: scores[users].copy(), *parts, k), slow)
@@ -37,15 +36,10 @@ def test_recall_is_what_the_paper_defines(k: int) -> None:
 
 def test_what_is_known_is_never_recommended_and_ties_know_nothing() -> None:
     query, target = listed([(0, 0), (0, 1)], 1, 4), listed([(0, 2)], 1, 4)
-    assert recall_by_user(
-        lambda users: np.array([[9.0, 8.0, 1.0, 0.0]]), query, target, 1
-    ).tolist() == [1.0]
-    assert recall_by_user(
-        lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 1
-    ).tolist() == [0.0]
-    assert recall_by_user(
-        lambda users: np.array([[9.0, 8.0, 0.0, 1.0]]), query, target, 4
-    ).tolist() == [1.0]
+    for third, k, recall in ((1.0, 1, 1.0), (0.0, 1, 0.0), (0.0, 4, 1.0)):
+        scores = np.array([[9.0, 8.0, third, 1 - third]])
+        recalls = recall_by_user(lambda users, scores=scores: scores, query, target, k)
+        assert recalls.tolist() == [recall]
     # all scores equal: as good as chance, whatever the items' numbers
     rng = np.random.default_rng(0)
     wanted = listed([(u, int(j)) for u, j in enumerate(rng.integers(0, 50, 2000))], 2000, 50)

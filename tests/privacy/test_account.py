@@ -33,6 +33,7 @@ from dpmc_core.privacy.account import (
     tightest,
     zcdp,
 )
+from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.privacy.losses.distribution import (
     huber_deltas,
     optimal_composition_epsilon,
@@ -40,10 +41,13 @@ from dpmc_core.privacy.losses.distribution import (
     pld_profile,
 )
 
-from .helpers import by_method, ledger, release
+from .helpers import by_method, ledger, mixed, release
+from .test_proofs import profile_of_two
 
 DELTA = 1e-5
 FAMILIES: list[Mechanism] = [Huber(alpha=1.5, scale=2.0), Laplace(scale=2.0), Gaussian(scale=2.0)]
+
+every_noise = pytest.mark.parametrize("noise", FAMILIES, ids=str)
 
 
 # ---- against dp-accounting -----------------------------------------------------------------------
@@ -62,19 +66,16 @@ def test_gaussian_and_laplace_agree_with_dp_accounting(
     ):
         ours = by_method(ledger(noise, count), delta)
         step = 1e-4 if count * scale < 50 else 1e-3
-        theirs = (
-            PLDAccountant(value_discretization_interval=step)
-            .compose(SelfComposedDpEvent(event, count))
-            .get_epsilon(delta)
+        pld, renyi = (
+            theirs.compose(SelfComposedDpEvent(event, count)).get_epsilon(delta)
+            for theirs in (
+                PLDAccountant(value_discretization_interval=step),
+                RdpAccountant(list(ORDERS)),
+            )
         )
         # both are pessimistic; a step of 1e-4 per release adds at most about step²·count/8 of
         # variance, far below 1e-3
-        assert ours["pld"] == pytest.approx(theirs, rel=1e-3, abs=1e-4)
-        renyi = (
-            RdpAccountant(list(ORDERS))
-            .compose(SelfComposedDpEvent(event, count))
-            .get_epsilon(delta)
-        )
+        assert ours["pld"] == pytest.approx(pld, rel=1e-3, abs=1e-4)
         assert ours["renyi"] == pytest.approx(renyi, rel=1e-6)
         assert ours["renyi"] >= ours["pld"] * (1 - 1e-6)
     exact = get_epsilon_gaussian(scale / math.sqrt(count), delta)
@@ -98,11 +99,11 @@ def test_optimal_composition_agrees_with_the_theorem(count: int, epsilon: float)
 
 
 def test_optimal_composition_of_different_releases_is_between_all_small_and_all_large() -> None:
-    small, large = (
-        optimal_composition_epsilon(ledger(Laplace(scale=s), 40), DELTA) for s in (4.0, 2.0)
+    small, between, large = (
+        optimal_composition_epsilon(mixed(*((Laplace(scale=scale), 20) for scale in scales)), DELTA)
+        for scales in ((4.0, 4.0), (4.0, 2.0), (2.0, 2.0))
     )
-    mixed = Ledger((release(Laplace(scale=4.0), 20), release(Laplace(scale=2.0), 20)))
-    assert small < optimal_composition_epsilon(mixed, DELTA) < large
+    assert small < between < large
 
 
 class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]
@@ -192,22 +193,22 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
     Connect-the-dots equal to ours, buckets above it.
     """
     noise = Huber(alpha=1.5)
-    made = {
-        dots: privacy_loss_distribution.PrivacyLossDistribution(
+    dots, buckets = (
+        privacy_loss_distribution.PrivacyLossDistribution(
             privacy_loss_distribution._create_pld_pmf_from_monotone_privacy_loss(
                 HuberPrivacyLoss(noise, 1.0),
                 value_discretization_interval=1e-3,
-                use_connect_dots=dots,
+                use_connect_dots=connected,
             )
         )
-        for dots in (True, False)
-    }
+        for connected in (True, False)
+    )
     for epsilon in (0.3, 0.9, 1.4):
         exact = float(noise.delta(epsilon, 1.0))
-        assert made[True].get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-6)
-        assert exact <= made[False].get_delta_for_epsilon(epsilon) <= exact + 1e-3
+        assert dots.get_delta_for_epsilon(epsilon) == pytest.approx(exact, rel=1e-6)
+        assert exact <= buckets.get_delta_for_epsilon(epsilon) <= exact + 1e-3
     assert pld_epsilon(ledger(noise, 20), DELTA) == pytest.approx(
-        made[True].self_compose(20).get_epsilon_for_delta(DELTA), rel=1e-5
+        dots.self_compose(20).get_epsilon_for_delta(DELTA), rel=1e-5
     )
     assert huber_deltas(noise, 2.0, np.array([noise.epsilon(2.0)])) <= 1e-15
 
@@ -276,8 +277,6 @@ def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
 
 
 def test_twofold_huber_agrees_with_integration() -> None:
-    from .test_proofs import profile_of_two
-
     noise = Huber(alpha=1.5)
     for epsilon in (0.2, 1.0, 2.0, 2.7):
         exact = profile_of_two(noise, 1.0, 1.0, epsilon)
@@ -299,23 +298,21 @@ SLACK = 1e-3
 
 
 @settings(max_examples=40)
-@given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3))
-def test_epsilon_grows_with_count(noise: Mechanism, count: int, more: int, shift: float) -> None:
-    assert tightest(ledger(noise, count, shift), DELTA) <= tightest(
-        ledger(noise, count + more, shift), DELTA
-    ) * (1 + SLACK)
-
-
-@settings(max_examples=40)
-@given(mechanisms, st.integers(1, 100), st.floats(0.1, 3), st.floats(1, 3))
-def test_epsilon_grows_with_shift_and_falls_with_noise(
-    noise: Mechanism, count: int, shift: float, factor: float
+@given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3), st.floats(1, 3))
+def test_epsilon_grows_with_count_and_shift_and_falls_with_noise(
+    noise: Mechanism, count: int, more: int, shift: float, factor: float
 ) -> None:
-    less = tightest(ledger(noise, count, shift), DELTA)
-    assert less <= tightest(ledger(noise, count, shift * factor), DELTA) * (1 + SLACK)
-    from dpmc_core.privacy.calibrate import scaled
-
-    assert tightest(ledger(scaled(noise, factor), count, shift), DELTA) <= less * (1 + SLACK)
+    usual, oftener, further, noisier = (
+        tightest(ledger(*parts), DELTA)
+        for parts in (
+            (noise, count, shift),
+            (noise, count + more, shift),
+            (noise, count, shift * factor),
+            (scaled(noise, factor), count, shift),
+        )
+    )
+    assert usual <= min(oftener, further) * (1 + SLACK)
+    assert noisier <= usual * (1 + SLACK)
 
 
 @settings(max_examples=40)
@@ -323,11 +320,10 @@ def test_epsilon_grows_with_shift_and_falls_with_noise(
 def test_every_order_between_methods_holds(
     first: Mechanism, second: Mechanism, count: int, l2: float, many: int
 ) -> None:
-    book = Ledger((release(first, count, l2 * math.sqrt(many), l2, many), release(second, 1, l2)))
-    answers = account(book, DELTA)
-    found = {a.method: a.epsilon for a in answers}
-    assert best(answers).epsilon <= found["pure"]
-    assert found["renyi"] <= found["renyi-published"] * (1 + 1e-12)
+    book = mixed((first, count, l2 * math.sqrt(many), l2, many), (second, 1, l2))
+    answers, epsilons = account(book, DELTA), by_method(book)
+    assert best(answers).epsilon <= epsilons["pure"]
+    assert epsilons["renyi"] <= epsilons["renyi-published"] * (1 + 1e-12)
     assert best(answers).epsilon <= best_published(answers).epsilon
     assert tightest(book, DELTA) == pytest.approx(best(answers).epsilon, rel=SLACK)
     assert 0 <= best(answers).epsilon < math.inf
@@ -336,70 +332,63 @@ def test_every_order_between_methods_holds(
 
 @pytest.mark.parametrize("shift", [0.1, 1.0, 5.0])
 def test_huber_tends_to_laplace_and_to_gaussian(shift: float) -> None:
-    nearly_laplace, laplace = Huber(alpha=0.01, scale=0.01), Laplace(scale=1.0)
+    nearly_laplace, laplace, nearly_gaussian, gaussian = (
+        release_rdp(release(noise, 1, shift))
+        for noise in (
+            Huber(alpha=0.01, scale=0.01),
+            Laplace(scale=1.0),
+            Huber(alpha=20.0),
+            Gaussian(scale=1.0),
+        )
+    )
     # ρ_α(x/s) differs from |x|/b by at most α²/2 = 5e-5 in the exponent: RDP of order a moves by at
     # most 2·(2a−1)/(a−1)·5e-5
     orders = (ORDERS > 1.5) & (ORDERS < 1e4)
-    difference = (
-        release_rdp(release(nearly_laplace, 1, shift))[orders]
-        - release_rdp(release(laplace, 1, shift))[orders]
-    )
-    assert np.all(
-        np.abs(difference) <= 2 * (2 * ORDERS[orders] - 1) / (ORDERS[orders] - 1) * 5e-5 + 1e-12
-    )
-    nearly_gaussian, gaussian = Huber(alpha=20.0), Gaussian(scale=1.0)
+    most = 2 * (2 * ORDERS[orders] - 1) / (ORDERS[orders] - 1) * 5e-5 + 1e-12
+    assert np.all(np.abs(nearly_laplace - laplace)[orders] <= most)
     # they differ beyond 20 standard deviations only; the tilted Gaussian of order a sits at −(a−1)d
     orders = (ORDERS - 1) * shift < 10
-    assert release_rdp(release(nearly_gaussian, 1, shift))[orders] == pytest.approx(
-        release_rdp(release(gaussian, 1, shift))[orders], rel=1e-9
-    )
+    assert nearly_gaussian[orders] == pytest.approx(gaussian[orders], rel=1e-9)
 
 
-@pytest.mark.parametrize("noise", FAMILIES, ids=str)
+@every_noise
 def test_rdp_of_a_vector(noise: Mechanism) -> None:
     """With ℓ1 = ℓ2 it is the scalar's.
 
     With many coordinates never above adding them up one by one, nor below their sum.
     """
-    exact = np.array([noise.rdp(float(a), 1.0) for a in ORDERS])
+    exact, quarter = (
+        np.array([noise.rdp(float(a), shift) for a in ORDERS]) for shift in (1.0, 0.25)
+    )
     assert release_rdp(release(noise, 1, 1.0, 1.0, 50)) == pytest.approx(exact, rel=1e-12)
-    parts = 16 * np.array(
-        [noise.rdp(float(a), 0.25) for a in ORDERS]
-    )  # the shift (¼, …, ¼): ℓ1 = 4, ℓ2 = 1
+    # the shift (¼, …, ¼): ℓ1 = 4, ℓ2 = 1
     bound = release_rdp(release(noise, 1, 4.0, 1.0, 16))
-    assert np.all(parts <= bound * (1 + 1e-9))
+    assert np.all(16 * quarter <= bound * (1 + 1e-9))
     assert zcdp(release(noise)) == pytest.approx(noise.rdp(1.0, 1.0))
     assert zcdp(release(Staircase(epsilon=2.0, sensitivity=1.0))) == 2.0
 
 
 def test_what_rests_on_our_own_proof_says_so() -> None:
-    vector = account(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), DELTA)
-    assert not best(vector).published
-    assert best_published(vector).epsilon > best(vector).epsilon
-    said = state(ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), DELTA)
-    assert "not been peer-reviewed" in said.how
-    assert "By published results alone" in said.how
-    number = account(ledger(Huber(alpha=2.0), 50), DELTA)
-    assert all(answer.published for answer in number)
-    assert "peer" not in state(ledger(Huber(alpha=2.0), 50), DELTA).how
+    vector, number = ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), ledger(Huber(alpha=2.0), 50)
+    answers, how = account(vector, DELTA), state(vector, DELTA).how
+    assert not best(answers).published
+    assert best_published(answers).epsilon > best(answers).epsilon
+    assert "not been peer-reviewed" in how
+    assert "By published results alone" in how
+    assert all(answer.published for answer in account(number, DELTA))
+    assert "peer" not in state(number, DELTA).how
 
 
 def test_gaussian_ledgers_are_one_gaussian() -> None:
-    book = Ledger((release(Gaussian(scale=3.0), 5, 2.0), release(Gaussian(scale=1.0), 2, 0.5)))
-    equal = gaussian_equivalent(book)
-    assert equal is not None
-    assert 1 / equal.scale**2 == pytest.approx(5 * 4 / 9 + 2 * 0.25)
+    book = mixed((Gaussian(scale=3.0), 5, 2.0), (Gaussian(scale=1.0), 2, 0.5))
+    assert 1 / gaussian_equivalent(book).scale ** 2 == pytest.approx(5 * 4 / 9 + 2 * 0.25)
     assert by_method(book)["exact"] == pytest.approx(by_method(book)["pld"], rel=1e-5)
     assert gaussian_equivalent(ledger(Laplace(scale=1.0))) is None
 
 
 def test_a_mixed_ledger_is_composed_once() -> None:
-    book = Ledger(
-        (
-            release(Huber(alpha=1.5), 400, 0.3),
-            release(Laplace(scale=3.0), 300),
-            release(Gaussian(scale=2.0), 300),
-        )
+    book = mixed(
+        (Huber(alpha=1.5), 400, 0.3), (Laplace(scale=3.0), 300), (Gaussian(scale=2.0), 300)
     )
     first = account(book, DELTA)
     assert account(book, DELTA) is first  # cached; seconds are in benchmarks/results.md
@@ -409,45 +398,42 @@ def test_a_mixed_ledger_is_composed_once() -> None:
 # ---- the other way -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", FAMILIES, ids=str)
+@every_noise
 @pytest.mark.parametrize(
     ("epsilon", "delta", "count"), [(0.1, 1e-6, 1), (1.0, 1e-5, 50), (8.0, 1e-5, 1000)]
 )
 def test_least_noise_meets_the_budget_and_no_less_noise_does(
     noise: Mechanism, epsilon: float, delta: float, count: int
 ) -> None:
-    found = least_noise(ledger(noise, count, 2.0), epsilon, delta)
-    assert epsilon * (1 - 1e-3) <= tightest(found, delta) <= epsilon
-    assert best(account(found, delta)).epsilon <= epsilon
-    from dpmc_core.privacy.calibrate import scaled
-
-    (made,) = found.releases
-    less = Ledger((release(scaled(made.mechanism, 0.99), count, 2.0),))
-    assert tightest(less, delta) > epsilon
+    least = least_noise(ledger(noise, count, 2.0), epsilon, delta)
+    assert epsilon * (1 - 1e-3) <= tightest(least, delta) <= epsilon
+    assert best(account(least, delta)).epsilon <= epsilon
+    less = scaled(least.releases[0].mechanism, 0.99)
+    assert tightest(ledger(less, count, 2.0), delta) > epsilon
 
 
 def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
-    (made,) = least_noise(ledger(Gaussian(scale=1.0), 1, 5.0), 0.7, 1e-6).releases
-    assert made.mechanism.scale == pytest.approx(
-        Gaussian.with_epsilon(0.7, 5.0, delta=1e-6).scale, rel=2e-6
-    )
+    (least,) = least_noise(ledger(Gaussian(scale=1.0), 1, 5.0), 0.7, 1e-6).releases
+    exact = Gaussian.with_epsilon(0.7, 5.0, delta=1e-6)
+    assert least.mechanism.scale == pytest.approx(exact.scale, rel=2e-6)
 
 
 # ---- bad input -----------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, 1e-20])
-def test_bad_delta(delta: float) -> None:
-    with pytest.raises(ParameterError, match=r"^delta = "):
-        account(ledger(Laplace(scale=1.0)), delta)
-    with pytest.raises(ParameterError, match=r"^delta = "):
-        least_noise(ledger(Laplace(scale=1.0)), 1.0, delta)
+BAD_DELTAS = (0.0, 1.0, -0.1, math.nan, 1e-20)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
-def test_bad_epsilon(epsilon: float) -> None:
-    with pytest.raises(ParameterError, match=r"^epsilon = "):
-        least_noise(ledger(Laplace(scale=1.0)), epsilon, 1e-5)
+@pytest.mark.parametrize(
+    ("call", "bounds", "name"),
+    [
+        *((account, (delta,), "delta") for delta in BAD_DELTAS),
+        *((least_noise, (1.0, delta), "delta") for delta in BAD_DELTAS),
+        *((least_noise, (bad, DELTA), "epsilon") for bad in (0.0, -1.0, math.inf, math.nan)),
+    ],
+)
+def test_bad_epsilon_and_delta(call: Any, bounds: tuple[float, ...], name: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} = "):
+        call(ledger(Laplace(scale=1.0)), *bounds)
 
 
 def test_nothing_released_has_no_account() -> None:
@@ -456,17 +442,17 @@ def test_nothing_released_has_no_account() -> None:
     assert not state(Ledger()).private
 
 
-def test_coarse_counts_are_upper_bounds_and_close() -> None:
-    for noise in FAMILIES:
-        for count, l1, l2, many in (
-            (1, 1.0, 1.0, 1),
-            (40, 1.0, 1.0, 1),
-            (1000, 0.1, 0.1, 1),
-            (50, 3.0, 0.5, 49),
-        ):
-            book = ledger(noise, count, l1, l2, many)
-            fine, rough = tightest(book, DELTA), tightest(book, DELTA, coarse=True)
-            assert fine * (1 - 1e-6) <= rough <= fine * (1.001 if many == 1 else 1.05)
+@every_noise
+@pytest.mark.parametrize(
+    ("parts", "most"),
+    [((1,), 1.001), ((40,), 1.001), ((1000, 0.1), 1.001), ((50, 3.0, 0.5, 49), 1.05)],
+)
+def test_coarse_counts_are_upper_bounds_and_close(
+    noise: Mechanism, parts: tuple[Any, ...], most: float
+) -> None:
+    book = ledger(noise, *parts)
+    fine, rough = tightest(book, DELTA), tightest(book, DELTA, coarse=True)
+    assert fine * (1 - 1e-6) <= rough <= fine * most
 
 
 ORACLES = [
@@ -487,10 +473,8 @@ def test_one_huber_release_against_the_oracles(
 ) -> None:
     epsilon, shift, delta = row
     noise = Huber(alpha=case["alpha"], scale=case["scale"])
+    book = ledger(noise, 1, shift)
     assert huber_deltas(noise, shift, np.array([epsilon])) == pytest.approx(delta, abs=1e-12)
-    assert pld_profile(ledger(noise, 1, shift), [epsilon])[0] == pytest.approx(
-        delta, rel=1e-5, abs=1e-9
-    )
+    assert pld_profile(book, [epsilon])[0] == pytest.approx(delta, rel=1e-5, abs=1e-9)
     if delta > 0:
-        exact = {a.method: a.epsilon for a in account(ledger(noise, 1, shift), delta)}["exact"]
-        assert exact == pytest.approx(epsilon, rel=1e-9)
+        assert by_method(book, delta)["exact"] == pytest.approx(epsilon, rel=1e-9)

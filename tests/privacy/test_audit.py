@@ -28,6 +28,13 @@ def lower_bound(*outputs: np.ndarray, **options: float) -> Bound:
     return attack(*outputs, **options).bound
 
 
+def both(
+    noise: Laplace, runs: int, rng: np.random.Generator, moved: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outputs with somebody, who moves them, and without."""
+    return moved + np.asarray(noise.sample(runs, rng)), np.asarray(noise.sample(runs, rng))
+
+
 @pytest.mark.parametrize("runs", [10, 333])
 @pytest.mark.parametrize("error", [0.0005, 0.05])
 def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
@@ -49,9 +56,8 @@ def test_the_bound_holds_as_often_as_it_says() -> None:
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
     over = 0
     for _ in range(600):
-        inside = (rng.random(n) < p).astype(float)
-        outside = (rng.random(n) < 1 - p).astype(float)
-        over += lower_bound(inside, outside, confidence=0.8).epsilon > epsilon
+        outputs = ((rng.random(n) < chance).astype(float) for chance in (p, 1 - p))
+        over += lower_bound(*outputs, confidence=0.8).epsilon > epsilon
     # binomial with p ≤ 0.2: mean 120, sd 9.8; four of them
     assert over <= 120 + 4 * 9.8
     assert over > 0  # and the bound is not idle
@@ -82,12 +88,10 @@ def test_perfect_separation_proves_what_the_counts_allow() -> None:
 def test_either_direction_is_found(sign: float) -> None:
     rng = np.random.default_rng(3)
     noise = Laplace(scale=0.5)
-    found = attack(
-        sign + np.asarray(noise.sample(40_000, rng)), np.asarray(noise.sample(40_000, rng))
-    )
-    assert 1.8 < found.bound.epsilon <= 2.0
-    assert found.bound.accuracy == pytest.approx(noise.best_guess(1.0), abs=0.02)
-    assert found.scores_in.size == 32_000  # a fifth chooses the threshold
+    result = attack(*both(noise, 40_000, rng, sign))
+    assert 1.8 < result.bound.epsilon <= 2.0
+    assert result.bound.accuracy == pytest.approx(noise.best_guess(1.0), abs=0.02)
+    assert result.scores_in.size == 32_000  # a fifth chooses the threshold
 
 
 def test_delta_is_taken_off() -> None:
@@ -137,28 +141,25 @@ def test_a_claim_beside_has_half_of_the_error() -> None:
     rng = np.random.default_rng(4)
     inside, outside = 1 + rng.laplace(size=4000), rng.laplace(size=4000)
     claim = of_mechanism(Laplace(scale=1.0), 1.0)
-    both = attack(inside, outside, confidence=0.98, claim=claim)
+    beside = attack(inside, outside, confidence=0.98, claim=claim)
     alone = attack(inside, outside, confidence=0.99)
-    assert both.bound.epsilon == alone.bound.epsilon
-    assert both.test is not None
-    found = stats.beta.ppf(
-        0.005, both.test.hits_likely, both.test.runs_likely - both.test.hits_likely + 1
-    )
-    assert both.test.found == pytest.approx(found, rel=1e-9)
+    assert beside.bound.epsilon == alone.bound.epsilon
+    hits, runs = beside.test.hits_likely, beside.test.runs_likely
+    exact = stats.beta.ppf(0.005, hits, runs - hits + 1)
+    assert beside.test.found == pytest.approx(exact, rel=1e-9)
 
 
 def test_bad_input() -> None:
     good = np.zeros(100)
-    with pytest.raises(DataError, match="at least 8"):
-        lower_bound(good[:4], good)
-    with pytest.raises(DataError, match="one length"):
-        lower_bound(np.zeros((50, 2)), np.zeros((50, 3)))
-    with pytest.raises(DataError, match="not finite"):
-        lower_bound(np.full(100, math.nan), good)
-    with pytest.raises(ParameterError, match="delta"):
-        lower_bound(good, good, delta=1.0)
-    with pytest.raises(ParameterError, match="confidence"):
-        lower_bound(good, good, confidence=1.0)
+    for inside, outside, options, error, message in (
+        (good[:4], good, {}, DataError, "at least 8"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), {}, DataError, "one length"),
+        (np.full(100, math.nan), good, {}, DataError, "not finite"),
+        (good, good, {"delta": 1.0}, ParameterError, "delta"),
+        (good, good, {"confidence": 1.0}, ParameterError, "confidence"),
+    ):
+        with pytest.raises(error, match=message):
+            attack(inside, outside, **options)
 
 
 def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
@@ -167,12 +168,11 @@ def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
     Fitted on counted outputs, it would prove a lot.
     """
     rng = np.random.default_rng(4)
-    inside, outside = rng.normal(size=(400, 500)), rng.normal(size=(400, 500))
-    assert lower_bound(inside, outside, confidence=0.95).epsilon == 0.0
-    found = lower_bound(inside, outside, confidence=0.95)
+    bound = lower_bound(*rng.normal(size=(2, 400, 500)), confidence=0.95)
+    assert bound.epsilon == 0.0
     # chance ± five standard deviations of the mean of two rates over 200 outputs each
-    assert abs(found.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
-    assert found.accuracy_low < 0.5 < found.accuracy_high
+    assert abs(bound.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
+    assert bound.accuracy_low < 0.5 < bound.accuracy_high
 
 
 def test_the_accuracy_interval_covers_as_often_as_it_says() -> None:
@@ -180,11 +180,7 @@ def test_the_accuracy_interval_covers_as_often_as_it_says() -> None:
     noise = Laplace(scale=1.0)
     best, misses = noise.best_guess(1.0), 0
     for _ in range(200):
-        found = lower_bound(
-            1 + np.asarray(noise.sample(2000, rng)),
-            np.asarray(noise.sample(2000, rng)),
-            confidence=0.8,
-        )
+        bound = lower_bound(*both(noise, 2000, rng), confidence=0.8)
         # the chosen rule is at best the best one: only the lower end can be too high for it
-        misses += found.accuracy_low > best
+        misses += bound.accuracy_low > best
     assert misses <= 40  # 10 % each side at most; 20 expected at most, sd 4.2

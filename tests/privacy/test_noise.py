@@ -7,10 +7,11 @@ import pytest
 from numpy.typing import ArrayLike
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Laplace, Mechanism
-from dpmc_core.privacy import Ledger, Release, account
+from dpmc_core.privacy import Ledger, account
 from dpmc_core.privacy.account import ORDERS, release_rdp, tightest, zcdp
 from dpmc_core.privacy.budget import Budget, norm_of
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
+from tests.privacy.helpers import release
 
 
 class Unproved(Mechanism):
@@ -91,29 +92,16 @@ def test_families_that_need_a_design_are_not_for_runs() -> None:
 
 def test_vectors_without_a_theorem_cost_their_pure_epsilon() -> None:
     """The same distribution with its theorem costs much less: only the theorem allows that."""
-
-    def of(noise: Mechanism) -> Release:
-        return Release(
-            what="a vector",
-            mechanism=noise,
-            l1_sensitivity=2.0,
-            l2_sensitivity=0.5,
-            unit="user",
-            neighbours="add/remove-one",
-            coordinates=30,
-            count=1,
-            sound=True,
-            source="this test",
-        )
-
-    unproved, laplace = of(Unproved(4.0)), of(Laplace(scale=4.0))
+    unproved, laplace = (
+        release(noise, 1, 2.0, 0.5, 30) for noise in (Unproved(4.0), Laplace(scale=4.0))
+    )
     for published in (False, True):
         for coarse in (False, True):
             bound = release_rdp(unproved, published=published, coarse=coarse)
             assert bound == pytest.approx(np.minimum(0.5, ORDERS * 0.5**2 / 2))
         assert zcdp(unproved, published=published) == 0.5**2 / 2
     assert zcdp(laplace) < 0.5**2 / 8
-    ledger = Ledger((of(Unproved(4.0)),))
-    assert all(answer.published for answer in account(ledger, 1e-5))
-    assert tightest(ledger, 1e-5) == pytest.approx(0.5, rel=0.1)
-    assert tightest(Ledger((laplace,)), 1e-5) < tightest(ledger, 1e-5)
+    assert all(answer.published for answer in account(Ledger((unproved,)), 1e-5))
+    epsilon = tightest(Ledger((unproved,)), 1e-5)
+    assert epsilon == pytest.approx(0.5, rel=0.1)
+    assert tightest(Ledger((laplace,)), 1e-5) < epsilon

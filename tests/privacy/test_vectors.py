@@ -1,17 +1,19 @@
 """Vectors, mixed ledgers, what is published, and ledgers that would take too long."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from dp_accounting.rdp import compute_epsilon
 
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import ORDERS, tightest, zcdp
+from dpmc_core.privacy.calibrate import scaled
+from dpmc_core.privacy.compare import epsilon_curve, variance_curve
 from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile, rounding
 
-from .helpers import by_method, ledger, release
+from .helpers import by_method, ledger, mixed, release
 
 DELTA = 1e-5
 
@@ -20,47 +22,39 @@ DELTA = 1e-5
 def test_a_vector_is_composed_as_the_fewest_numbers_that_move_by_its_l1(noise: Mechanism) -> None:
     """Its ℓ2 bound, 1, holds for each of its numbers: three of them make up its ℓ1 bound, 3."""
     vector, number = ledger(noise, 5, 3.0, 1.0, 9), ledger(noise, 15, 1.0)
-    for epsilon in (0.5, 2.0, 6.0):
-        assert pld_profile(vector, [epsilon])[0] == pytest.approx(
-            pld_profile(number, [epsilon])[0], rel=1e-12
-        )
-    assert pld_profile(vector, [2.0])[0] > 1.5 * pld_profile(ledger(noise, 5, 1.0), [2.0])[0]
-    assert pld_profile(vector, [2.0])[0] < pld_profile(ledger(noise, 5, 3.0), [2.0])[0]
+    epsilons = [0.5, 2.0, 6.0]
+    assert pld_profile(vector, epsilons) == pytest.approx(pld_profile(number, epsilons), rel=1e-12)
+    by_l2, delta, by_l1 = (
+        pld_profile(book, [2.0])[0] for book in (ledger(noise, 5), vector, ledger(noise, 5, 3.0))
+    )
+    assert 1.5 * by_l2 < delta < by_l1
 
 
 @pytest.mark.parametrize("count", [1, 6])
 def test_a_gaussian_vector_is_composed_by_its_l2(count: int) -> None:
-    vector, number = (
-        ledger(Gaussian(scale=2.0), count, 3.0, 1.0, 9),
-        ledger(Gaussian(scale=2.0), count, 1.0),
-    )
-    assert by_method(vector) == pytest.approx(by_method(number))
+    vector = ledger(Gaussian(scale=2.0), count, 3.0, 1.0, 9)
+    assert by_method(vector) == pytest.approx(by_method(ledger(Gaussian(scale=2.0), count)))
 
 
 def test_published_counts_use_published_results_alone() -> None:
     """Laplace noise on a vector: min(ε, a·ε₂²/2) added up and converted, written out here."""
-    from dp_accounting.rdp import compute_epsilon
-
-    book = ledger(Laplace(scale=1.0), 30, 1.2, 1.0, 4)
-    by_hand = compute_epsilon(ORDERS, 30 * np.minimum(1.2, ORDERS * 0.5), DELTA)[0]
-    answers = {a.method: a for a in account(book, DELTA)}
-    assert answers["renyi-published"].epsilon == pytest.approx(by_hand)
+    laplace, huber = (
+        ledger(noise, 30, 1.2, 1.0, 4) for noise in (Laplace(scale=1.0), Huber(alpha=2.0))
+    )
+    for book, pure, slope in ((laplace, 1.2, 0.5), (huber, 2.4, 2.0)):
+        by_hand = compute_epsilon(ORDERS, 30 * np.minimum(pure, ORDERS * slope), DELTA)[0]
+        assert by_method(book)["renyi-published"] == pytest.approx(by_hand)
+    answers = {a.method: a for a in account(laplace, DELTA)}
     assert not answers["renyi"].published
     assert not answers["pld"].published
     assert answers["renyi"].epsilon < answers["renyi-published"].epsilon
-    said = state(book, DELTA)
-    assert said.epsilon_published == min(a.epsilon for a in answers.values() if a.published)
-    huber = {a.method: a for a in account(ledger(Huber(alpha=2.0), 30, 1.2, 1.0, 4), DELTA)}
-    by_hand = compute_epsilon(ORDERS, 30 * np.minimum(2.4, ORDERS * 2.0), DELTA)[0]
-    assert huber["renyi-published"].epsilon == pytest.approx(by_hand)
+    published = [a.epsilon for a in answers.values() if a.published]
+    assert state(laplace, DELTA).epsilon_published == min(published)
     assert zcdp(release(Huber(alpha=2.0), 1, 1.2, 1.0, 4), published=True) == 2.0
 
 
 def test_a_mixed_ledger_is_sound_only_if_all_of_it_is() -> None:
-    sound, assumed = (
-        release(Laplace(scale=1.0)),
-        replace(release(Laplace(scale=4.0), 3), sound=False),
-    )
+    sound, assumed = release(Laplace(scale=1.0)), release(Laplace(scale=4.0), 3, sound=False)
     assert not state(Ledger((sound,))).nominal
     mixed = state(Ledger((sound, assumed)))
     assert mixed.nominal
@@ -70,21 +64,21 @@ def test_a_mixed_ledger_is_sound_only_if_all_of_it_is() -> None:
 
 def test_staircase_ledgers_take_the_best_of_what_applies() -> None:
     book = ledger(Staircase(epsilon=0.2, sensitivity=1.0), 100)
+    epsilons = by_method(book)
     assert tightest(book, DELTA) == best(account(book, DELTA)).epsilon
-    assert tightest(book, DELTA) == by_method(book)["advanced"] < by_method(book)["renyi"]
-    (made,) = least_noise(book, 2.0, DELTA).releases
-    assert tightest(Ledger((made,)), DELTA) <= 2.0
-    from dpmc_core.privacy.calibrate import scaled
-
-    assert tightest(Ledger((replace(made, mechanism=scaled(made.mechanism, 0.95)),)), DELTA) > 2.0
+    assert tightest(book, DELTA) == epsilons["advanced"] < epsilons["renyi"]
+    least = least_noise(book, 2.0, DELTA)
+    assert tightest(least, DELTA) <= 2.0
+    less = scaled(least.releases[0].mechanism, 0.95)
+    assert tightest(ledger(less, 100), DELTA) > 2.0
 
 
 @pytest.mark.parametrize(
     "book",
     [
         ledger(Huber(alpha=1.5), 1_000_000),
-        Ledger((release(Gaussian(scale=1e-6), 1000), release(Laplace(scale=100.0), 1000))),
-        Ledger(tuple(release(Huber(alpha=1.5, scale=5 + k), 10) for k in range(40))),
+        mixed((Gaussian(scale=1e-6), 1000), (Laplace(scale=100.0), 1000)),
+        mixed(*((Huber(alpha=1.5, scale=5 + k), 10) for k in range(40))),
         ledger(Laplace(scale=1e9), 3),
         ledger(Gaussian(scale=1e-9), 3),
     ],
@@ -104,15 +98,13 @@ def test_ledgers_that_would_take_too_long_are_counted_by_what_is_quick(book: Led
 
 def test_equal_parameters_of_different_noises_are_not_confused() -> None:
     """A cache keyed by parameters alone would take Laplace(10) for Gaussian(10)."""
-    from dpmc_core.privacy.compare import epsilon_curve, variance_curve
-
-    counts = (10, 100)
     laplace, gaussian = release(Laplace(scale=10.0)), release(Gaussian(scale=10.0))
-    assert epsilon_curve(laplace, counts, DELTA) != epsilon_curve(gaussian, counts, DELTA)
-    assert variance_curve(laplace, counts, 1.0, DELTA) != variance_curve(
-        gaussian, counts, 1.0, DELTA
-    )
-    assert account(Ledger((laplace,)), DELTA) != account(Ledger((gaussian,)), DELTA)
+    for computed in (
+        lambda release: epsilon_curve(release, (10, 100), DELTA),
+        lambda release: variance_curve(release, (10, 100), 1.0, DELTA),
+        lambda release: account(Ledger((release,)), DELTA),
+    ):
+        assert computed(laplace) != computed(gaussian)
 
 
 @pytest.mark.parametrize("count", [2, 100, 5000])
