@@ -5,13 +5,14 @@ import json
 import os
 import re
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests.programs import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 # what the core asks for, and what dp-accounting brings
@@ -31,14 +32,17 @@ EXTRAS = {
     "all": "distributed",
 }
 
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = ("pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir")
-    subprocess.run([sys.executable, "-m", *build, folder, ROOT], check=True)
-    (found,) = folder.glob("*.whl")
-    return found
+    done = run_python("-m", *build, folder, ROOT)
+    assert done.returncode == 0, done.stderr
+    (path,) = folder.glob("*.whl")
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -59,21 +63,14 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
 
 
 @pytest.fixture
-def dpmc(empty: tuple[Path, dict[str, str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+def dpmc(empty: tuple[Path, dict[str, str]]) -> Command:
     folder, environment = empty
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         # -S: no other package of this machine is found
         code = "import sys; sys.argv[0] = 'dpmc'; from dpmc_core.__main__ import start; "
-        return subprocess.run(
-            [sys.executable, "-S", "-c", f"{code}sys.exit(start())", *words],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=300,
-        )
+        code += "sys.exit(start())"
+        return run_python("-S", "-c", code, *words, cwd=folder, env=environment)
 
     return run
 
@@ -138,9 +135,7 @@ def test_the_wheel_holds_the_core_its_data_its_types_and_the_app(wheel: Path) ->
         "audit --case half-noise --runs 2000",
     ],
 )
-def test_commands_work_outside_the_project_with_the_core_alone(
-    words: str, dpmc: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_commands_work_outside_the_project_with_the_core_alone(words: str, dpmc: Command) -> None:
     done = dpmc(*words.split(), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])
@@ -157,9 +152,7 @@ def test_commands_work_outside_the_project_with_the_core_alone(
         ("datasets fetch ml-100k", "data"),
     ],
 )
-def test_what_needs_more_says_which_extra_brings_it(
-    words: str, extra: str, dpmc: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_what_needs_more_says_which_extra_brings_it(words: str, extra: str, dpmc: Command) -> None:
     done = dpmc(*words.split())
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -170,7 +163,7 @@ def test_what_needs_more_says_which_extra_brings_it(
 
 
 def test_importing_loads_nothing_that_takes_time(
-    dpmc: Callable[..., subprocess.CompletedProcess[str]], empty: tuple[Path, dict[str, str]]
+    dpmc: Command, empty: tuple[Path, dict[str, str]]
 ) -> None:
     """No third package until a room is asked for; then its names are there."""
     code = (
@@ -181,12 +174,6 @@ def test_importing_loads_nothing_that_takes_time(
         "assert 'pandas' not in sys.modules and 'dp_accounting' not in sys.modules\n"
     )
     folder, environment = empty
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-S", "-c", code, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "8.0"

@@ -201,15 +201,6 @@ def test_csv_is_written_in_one_place() -> None:
     assert writers == [ROOT / "dpmc_core" / "wording.py"]
 
 
-def test_an_algorithm_is_found_by_its_file() -> None:
-    """A new one is one file: no table anywhere lists their modules."""
-    modules = (ROOT / "dpmc_core" / "experiments" / "algorithms.py").read_text()
-    for room in ("completion", "factorization"):
-        for path in (ROOT / "dpmc_core" / room).glob("*.py"):
-            if "ALGORITHMS = (" in path.read_text():
-                assert f"{room}.{path.stem}" not in modules, path
-
-
 def test_streamlit_caches_are_not_keyed_by_mechanisms() -> None:
     """st.cache_data hashes a dataclass by its fields alone.
 

@@ -22,27 +22,33 @@ def test_generic_checks(alpha: float) -> None:
     arg = (alpha,)
     name = "huber"
     rvs = huber.rvs(size=1000, *arg, random_state=np.random.default_rng(765456))  # noqa: B026
-    checks.check_normalization(huber, arg, name)
-    checks.check_cdf_ppf(huber, arg, name)
-    checks.check_sf_isf(huber, arg, name)
-    checks.check_cdf_sf(huber, arg, name)
-    checks.check_ppf_isf(huber, arg, name)
-    checks.check_pdf(huber, arg, name)
-    checks.check_pdf_logpdf(huber, arg, name)
-    checks.check_pdf_logpdf_at_endpoints(huber, arg, name)
-    checks.check_cdf_logcdf(huber, arg, name)
-    checks.check_sf_logsf(huber, arg, name)
-    checks.check_ppf_broadcast(huber, arg, name)
+    for check in (
+        checks.check_normalization,
+        checks.check_cdf_ppf,
+        checks.check_sf_isf,
+        checks.check_cdf_sf,
+        checks.check_ppf_isf,
+        checks.check_pdf,
+        checks.check_pdf_logpdf,
+        checks.check_pdf_logpdf_at_endpoints,
+        checks.check_cdf_logcdf,
+        checks.check_sf_logsf,
+        checks.check_ppf_broadcast,
+        checks.check_entropy,
+    ):
+        check(huber, arg, name)
     assert stats.kstest(rvs, huber.cdf, args=arg).pvalue > 0.01
     methods = [huber.pdf, huber.logpdf, huber.cdf, huber.logcdf, huber.sf, huber.logsf]
     checks.check_named_args(huber, rvs[0], arg, (0, 1), methods)
-    checks.check_random_state_property(huber, arg)
-    checks.check_pickling(huber, arg)
-    checks.check_freezing(huber, arg)
-    checks.check_entropy(huber, arg, name)
+    for check in (
+        checks.check_random_state_property,
+        checks.check_pickling,
+        checks.check_freezing,
+        checks.check_edge_support,
+        checks.check_retrieving_support,
+    ):
+        check(huber, arg)
     checks.check_private_entropy(huber, arg, stats.rv_continuous)
-    checks.check_edge_support(huber, arg)
-    checks.check_retrieving_support(huber, arg)
     checks.check_loc_scale(huber, arg, *huber.stats(*arg), name)
     m, v, s, k = huber.stats(*arg, moments="mvsk")
     checks.check_mean_expect(huber, arg, m, name)

@@ -1,7 +1,10 @@
-"""Ledgers in one line, for tests."""
+"""Ledgers in one line, and losses on a grid, for tests."""
 
+import math
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger, Release, account
@@ -42,3 +45,34 @@ def mixed(*releases: tuple[Any, ...]) -> Ledger:
 
 def by_method(book: Ledger, delta: float = 1e-5) -> dict[str, float]:
     return {answer.method: answer.epsilon for answer in account(book, delta)}
+
+
+def losses_below_and_above(
+    noise: Mechanism, shift: float, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The masses of one loss rounded down and up to multiples of ``step``, from −J to J.
+
+    The loss at x, log p(x)/p(x + Δ), rises with x: the chance that it exceeds l is that of x beyond
+    where it equals l, found here by bisection.
+    """
+    top = noise.epsilon(shift)
+    edge = math.ceil(top / step)
+    grid = np.arange(-edge, edge + 1) * step
+    low, high = np.full(grid.size, -60.0 * noise.std), np.full(grid.size, 60.0 * noise.std)
+    for _ in range(200):
+        middle = (low + high) / 2
+        larger = noise.logpdf(middle) - noise.logpdf(middle + shift) > grid
+        low, high = np.where(larger, low, middle), np.where(larger, middle, high)
+    more = np.where(grid >= top, 0.0, np.where(grid < -top, 1.0, noise.sf(high)))
+    inside = -np.diff(more)
+    up = np.concatenate([[1 - more[0]], inside])
+    down = np.concatenate([inside, [more[-1]]])
+    down[0] += 1 - more[0]
+    return down, up
+
+
+def profile(masses: np.ndarray, step: float, epsilon: float) -> float:
+    """δ at ``epsilon`` of losses on −J…J times ``step``."""
+    losses = (np.arange(masses.size) - masses.size // 2) * step
+    over = losses > epsilon
+    return math.fsum(masses[over] * -np.expm1(epsilon - losses[over]))

@@ -18,8 +18,7 @@ from dp_accounting.pld.privacy_loss_mechanism import (
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
@@ -41,7 +40,7 @@ from dpmc_core.privacy.losses.distribution import (
     pld_profile,
 )
 
-from .helpers import by_method, ledger, mixed, release
+from .helpers import by_method, ledger, losses_below_and_above, mixed, profile, release
 from .test_proofs import profile_of_two
 
 DELTA = 1e-5
@@ -216,62 +215,20 @@ def test_our_huber_distribution_is_what_dp_accounting_makes_of_the_class() -> No
 # ---- against direct convolution ------------------------------------------------------------------
 
 
-def huber_cdf(x: NDArray, alpha: float) -> NDArray:
-    """Written here from the density alone."""
-    z = 2 / alpha * math.exp(-(alpha**2) / 2) + math.sqrt(2 * math.pi) * math.erf(
-        alpha / math.sqrt(2)
-    )
-    tail = np.exp(-alpha * np.maximum(np.abs(x), alpha) + alpha**2 / 2) / (alpha * z)
-    centre = (
-        0.5 + math.sqrt(math.pi / 2) * special.erf(np.clip(x, -alpha, alpha) / math.sqrt(2)) / z
-    )
-    return np.where(x < -alpha, tail, np.where(x > alpha, 1 - tail, centre))
-
-
-def rounded_losses(alpha: float, shift: float, step: float) -> tuple[NDArray, NDArray, int]:
-    """Masses of the loss log p(x)/p(x + d) on a grid, rounded down and up.
-
-    Two bounds on the truth; and the top index.
-    """
-    top = alpha * shift
-    n = math.ceil(top / step)
-
-    def rho(x: NDArray) -> NDArray:
-        return np.where(np.abs(x) <= alpha, x * x / 2, alpha * np.abs(x) - alpha**2 / 2)
-
-    x = np.linspace(-alpha - shift, alpha, 400_001)
-    mass = np.diff(huber_cdf(x, alpha))
-    g = rho(x + shift) - rho(x)  # increases
-    down, up = np.zeros(2 * n + 2), np.zeros(2 * n + 2)
-    np.add.at(down, np.floor(g[:-1] / step).astype(int) + n, mass)
-    np.add.at(up, np.minimum(np.ceil(g[1:] / step).astype(int), n) + n, mass)
-    for masses, index in ((down, math.floor(top / step)), (up, n)):
-        masses[n - n] += huber_cdf(np.array([x[0]]), alpha)[0]
-        masses[index + n] += 1 - huber_cdf(np.array([x[-1]]), alpha)[0]
-    return down, up, n
-
-
-def profile(masses: NDArray, lowest: int, step: float, epsilon: float) -> float:
-    losses = (np.arange(masses.size) + lowest) * step
-    over = losses > epsilon
-    return float(masses[over] @ -np.expm1(epsilon - losses[over]))
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(("alpha", "shift"), [(1.5, 1.0), (0.6, 2.5), (3.0, 0.8)])
 def test_composed_huber_lies_between_the_bounds_of_direct_convolution(
     alpha: float, shift: float
 ) -> None:
-    step = alpha * shift / 500
-    down, up, n = rounded_losses(alpha, shift, step)
-    low, high = down, up
+    noise, step = Huber(alpha=alpha), alpha * shift / 500
+    low, high = once = losses_below_and_above(noise, shift, step)
     for count in range(2, 9):
-        low, high = np.convolve(low, down), np.convolve(high, up)
-        book = ledger(Huber(alpha=alpha), count, shift)
+        low, high = (np.convolve(*pair) for pair in zip((low, high), once, strict=True))
         for part in (0.1, 0.4, 0.7, 0.9):
             epsilon = part * count * alpha * shift
-            least, most = (profile(m, -n * count, step, epsilon) for m in (low, high))
-            assert least <= pld_profile(book, [epsilon])[0] <= most + 1e-12
+            least, most = (profile(masses, step, epsilon) for masses in (low, high))
+            delta = pld_profile(ledger(noise, count, shift), [epsilon])[0]
+            assert least <= delta <= most + 1e-12
             # the two bounds differ by at most δ's slope times what rounding can move: count steps
             assert most <= least + 2 * count * step
 

@@ -15,7 +15,7 @@ from dpmc_core.privacy.ledger import Ledger
 from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon, pld_profile
 from dpmc_core.privacy.losses.grid import COARSE, FINE, numbers_of
 from dpmc_core.privacy.losses.tilted import _Sum, composed_epsilon
-from tests.privacy.helpers import by_method, ledger, mixed, release
+from tests.privacy.helpers import by_method, ledger, losses_below_and_above, mixed, profile, release
 
 TINY = (1e-9, 1e-12, 1e-15)
 
@@ -27,30 +27,6 @@ def test_many_gaussian_draws_are_one(count: int, mu: float, delta: float) -> Non
     exact = Gaussian(scale=1.0).epsilon_at_delta(delta, mu * math.sqrt(count))
     ours = composed_epsilon([number], delta, FINE)
     assert exact <= ours <= exact * (1 + 1e-4)
-
-
-def losses_below_and_above(
-    noise: Mechanism, shift: float, step: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The masses of one loss rounded down and up to multiples of ``step``, from −J to J.
-
-    The loss at x, log p(x)/p(x + Δ), rises with x: the chance that it exceeds l is that of x beyond
-    where it equals l, found here by bisection.
-    """
-    top = noise.epsilon(shift)
-    edge = math.ceil(top / step)
-    grid = np.arange(-edge, edge + 1) * step
-    low, high = np.full(grid.size, -60.0 * noise.std), np.full(grid.size, 60.0 * noise.std)
-    for _ in range(200):
-        middle = (low + high) / 2
-        larger = noise.privacy_loss(middle, shift) > grid
-        low, high = np.where(larger, low, middle), np.where(larger, middle, high)
-    more = np.where(grid >= top, 0.0, np.where(grid < -top, 1.0, noise.sf(high)))
-    inside = -np.diff(more)
-    up = np.concatenate([[1 - more[0]], inside])
-    down = np.concatenate([inside, [more[-1]]])
-    down[0] += 1 - more[0]
-    return down, up
 
 
 def bounds_of_laplace(shifts: dict[float, int], parts: int, base: float) -> list[np.ndarray]:
@@ -100,14 +76,10 @@ def epsilon_beside(
 
 def epsilon_of(masses: np.ndarray, step: float, delta: float) -> float:
     """ε at ``delta`` of losses on −J…J times ``step``, by bisection."""
-    half = masses.size // 2
-    losses = np.arange(-half, half + 1) * step
-    low, high = 0.0, float(losses[-1])
+    low, high = 0.0, masses.size // 2 * step
     for _ in range(100):
         middle = (low + high) / 2
-        over = losses > middle
-        spent = math.fsum(masses[over] * -np.expm1(middle - losses[over]))
-        low, high = (middle, high) if spent > delta else (low, middle)
+        low, high = (middle, high) if profile(masses, step, middle) > delta else (low, middle)
     return high
 
 
