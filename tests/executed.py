@@ -1,12 +1,12 @@
 """Notebooks run from top to bottom by a kernel of their own."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+
+from tests.programs import run_python
 
 __all__ = ["PLOTLY", "executed", "pictures", "printed"]
 
@@ -28,18 +28,11 @@ def executed(text: str, folder: Path) -> NotebookNode:
     file = folder / "notebook.ipynb"
     file.write_text(text, encoding="utf-8")
     nbformat.validate(nbformat.reads(text, as_version=4))
-    done = subprocess.run(
-        [sys.executable, "-c", _EXECUTE, str(file)],
-        cwd=folder,
-        # the kernel draws into the notebook unless it is told of another place
-        env={name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
-        | {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), "MPLCONFIGDIR": str(folder)}
-        | {"DPMC_DATA_DIR": os.environ.get("DPMC_DATA_DIR", str(folder / "data"))},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    # the kernel draws into the notebook unless it is told of another place
+    environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
+    environment |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), "MPLCONFIGDIR": str(folder)}
+    environment.setdefault("DPMC_DATA_DIR", str(folder / "data"))
+    done = run_python("-c", _EXECUTE, file, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return nbformat.read(file, as_version=4)
 

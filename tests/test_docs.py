@@ -5,13 +5,13 @@ import inspect
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sphinx.util.inventory import InventoryFile
+
+from tests.programs import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -19,8 +19,8 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    found = FENCE.findall(page.read_text(encoding="utf-8"))
-    return [text for kind, text in found if kind == language]
+    fences = FENCE.findall(page.read_text(encoding="utf-8"))
+    return [text for kind, text in fences if kind == language]
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +33,12 @@ def inventory(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         ignore=shutil.ignore_patterns("images", "reference", "_build"),
     )
     build = ("-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html")
-    done = subprocess.run(
-        [sys.executable, *build, folder / "docs", folder / "html"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = run_python(*build, folder / "docs", folder / "html", cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     with (folder / "html" / "objects.inv").open("rb") as file:
-        found = InventoryFile.load(file, "", lambda base, name: name)
-    return {name for kind in found if kind.startswith("py:") for name in found[kind]}
+        items = InventoryFile.load(file, "", lambda base, name: name)
+    return {name for kind in items if kind.startswith("py:") for name in items[kind]}
 
 
 @pytest.mark.nightly

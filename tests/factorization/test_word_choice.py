@@ -249,24 +249,16 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
 
 
 @pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])
-def test_how_many_documents_hold_nothing_is_not_read(
-    neighbours: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts, planned = [" ".join(SHARED)] * 40, []
-
-    def recorded(budget: Budget | None, sides: str, n: int) -> word_choice.WordPlan:
-        planned.append(n)
-        return plan_words(budget, sides, n)
-
-    monkeypatch.setattr(word_choice, "plan_words", recorded)
+def test_how_many_documents_hold_nothing_is_not_read(neighbours: str) -> None:
+    texts, plans = [" ".join(SHARED)] * 40, []
     for empty in (0, 5):
-        samples = samples_of_texts(
-            texts[empty:], name="Mine", chosen=ALL_WORDS, of=Places(np.arange(empty, 40), 40)
-        )
-        chosen, _ = chosen_words(samples, Budget(epsilon=20.0), neighbours)
+        of = Places(np.arange(empty, 40), 40)
+        samples = samples_of_texts(texts[empty:], name="Mine", chosen=ALL_WORDS, of=of)
+        chosen, releases = chosen_words(samples, Budget(epsilon=20.0), neighbours)
         assert chosen.places.given == 40
         assert len(chosen) == 40 - empty
-    assert planned == [40, 40]
+        plans.append(releases)
+    assert plans[0] == plans[1] == (released_words(neighbours, 40, epsilon=20.0),)
 
 
 @pytest.mark.parametrize(
