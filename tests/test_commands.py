@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 import zipfile
 from io import BytesIO
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.programs import run_python
 from tests.test_docs import ROOT, blocks
 
 PAGES = sorted(
@@ -85,15 +84,8 @@ def test_commands_run_one_after_the_other(page: Path, folder: Path) -> None:
         if any(name in line for name in REAL) and "DPMC_DATA_DIR" not in os.environ:
             continue
         more = next((more for words, more in SHORTER.items() if words in line), "")
-        done = subprocess.run(
-            [sys.executable, "-m", "dpmc_core", *shlex.split(OURS.sub("", line) + " " + more)],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
+        words = shlex.split(OURS.sub("", line) + " " + more)
+        done = run_python("-m", "dpmc_core", *words, cwd=folder, env=environment)
         assert done.returncode == 0, f"{line}: {done.stderr[-1000:]}"
         assert (done.stdout + done.stderr).strip(), line
 

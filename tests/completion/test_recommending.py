@@ -101,34 +101,6 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
         assert np.allclose(first.user_factors[others], second.user_factors[others], atol=1e-12)
 
 
-def test_dpals_on_likes_solves_the_papers_objective(split) -> None:
-    """Without noise and clipping, each half-round solves the normal equations of (35) with λ₀,
-    written out densely.
-    """
-    config = papers_dpals(
-        rank=3, reg=2.0, iterations=1, items_per_user=40, clip_norm=1e6, value_clip=1.0,
-        global_penalty=0.2, sampling="uniform", item_exponent=0.0, user_exponent=0.0,
-        centring="none", implicit=True, private=False, projection="inner",
-    )  # fmt: skip
-    (step,) = dpals(split.train, config, np.random.default_rng(4), 1)
-    rng = np.random.default_rng(4)
-    rng.integers(2**63)
-    items = rng.standard_normal((40, 3)) / np.sqrt(3)
-    table = dense(split.train)
-    seen = table > 0
-
-    def solve(rows: np.ndarray, other: np.ndarray, whole: np.ndarray) -> np.ndarray:
-        shared = 0.2 * whole.T @ whole + 2.0 * np.eye(3)
-        return np.stack(
-            [np.linalg.solve(other[r].T @ other[r] + shared, other[r].sum(axis=0)) for r in rows]
-        )
-
-    users = solve(seen, items, items)
-    items = solve(seen.T, users, users)
-    users = solve(seen, items, items)
-    assert np.allclose(step.model.block(np.arange(300)), users @ items.T, atol=1e-9)
-
-
 def test_an_item_without_factors_scores_nothing(split) -> None:
     config = papers_dpals(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
     *_, last = dpals(split.train, config, np.random.default_rng(0), 1)

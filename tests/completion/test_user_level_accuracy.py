@@ -30,7 +30,7 @@ from dpmc_core.completion.spectral import (
     truncated_svd,
     user_item,
 )
-from dpmc_core.datasets.ratings import Ratings, random_split
+from dpmc_core.datasets.ratings import Ratings, likes, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget
@@ -57,35 +57,43 @@ def baseline_of(train: Ratings, name: str = "user + item") -> Any:
     return fit_baselines(train)[BASELINES.index(name)]
 
 
-def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) -> np.ndarray:
-    """Item factors of DPALS without noise, k above everybody's count and β = 1, straight from
-    Algorithm 1 and eq. 35.
+def reference_dpals(
+    ratings: Ratings, config: DPALSConfig, items: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of DPALS without noise, k above everybody's count and β = 1, straight from
+    Algorithm 1 and eq. 35; users solved once more, unclipped.
     """
     middle, half = (ratings.low + ratings.high) / 2, (ratings.high - ratings.low) / 2
     table = np.full((ratings.n_users, ratings.n_items), np.nan)
     table[ratings.users, ratings.items] = np.clip(ratings.values - middle, -half, half)
     if config.centring == "mean":
         table = np.clip(table - np.nanmean(table), -half, half)
-    rated = ~np.isnan(table)
+    rated, ridge = ~np.isnan(table), config.reg * np.eye(config.rank)
     counts = rated.sum(axis=0).clip(1) ** config.item_exponent
-    for _ in range(config.iterations):
+
+    def solved_users(items: np.ndarray) -> np.ndarray:
         users = np.zeros((ratings.n_users, config.rank))
         for i in range(ratings.n_users):
             v = items[rated[i]]
-            reg = config.reg * (max(len(v) / config.items_per_user, 1e-3)) ** config.user_exponent
-            left = v.T @ v + reg * np.eye(config.rank) + config.global_penalty * items.T @ items
+            share = max(len(v) / config.items_per_user, 1e-3) ** config.user_exponent
+            left = v.T @ v + share * ridge + config.global_penalty * items.T @ items
             users[i] = np.linalg.solve(left, v.T @ table[i, rated[i]])
-            users[i] *= min(1.0, config.clip_norm / np.linalg.norm(users[i]))
+        return users
+
+    for _ in range(config.iterations):
+        users = solved_users(items)
+        length = np.linalg.norm(users, axis=1, keepdims=True)
+        users *= config.clip_norm / np.maximum(length, config.clip_norm)
         items = np.zeros_like(items)
         for j in range(ratings.n_items):
             u = users[rated[:, j]]
-            left = u.T @ u + config.reg * counts[j] / counts.mean() * np.eye(config.rank)
+            left = u.T @ u + counts[j] / counts.mean() * ridge
             left += config.global_penalty * users.T @ users
             items[j] = np.linalg.solve(left, u.T @ table[rated[:, j], j])
         if config.orthonormal:
             values, vectors = np.linalg.eigh(items.T @ items)
             items = items @ (vectors / np.sqrt(values)) @ vectors.T
-    return items
+    return solved_users(items), items
 
 
 @pytest.mark.parametrize(
@@ -95,17 +103,22 @@ def reference_dpals(ratings: Ratings, config: DPALSConfig, items: np.ndarray) ->
         {"centring": "none", "projection": "off", "orthonormal": True},
         {"global_penalty": 0.3, "item_exponent": 1.0, "user_exponent": 0.5, "clip_norm": 0.3},
         {"projection": "inner", "sampling": "uniform", "iterations": 3},
+        {
+            "implicit": True, "centring": "none", "global_penalty": 0.2, "clip_norm": 1e6,
+            "sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0,
+        },
     ],
-)
+)  # fmt: skip
 def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     config = papers_dpals(rank=3, reg=0.7, items_per_user=1000, private=False, **knobs)
     rng = R(5)
     rng.integers(2**63)  # the lottery's salt
     start = rng.standard_normal((SMALL.n_items, 3)) / math.sqrt(3)
-    last, again = (last_of(dpals, SMALL, config, 5, workers) for workers in (1, 2))
-    assert last.model.item_factors[:, :3] == pytest.approx(
-        reference_dpals(SMALL, config, start), rel=1e-9, abs=1e-10
-    )
+    ratings = likes(SMALL) if config.implicit else SMALL
+    last, again = (last_of(dpals, ratings, config, 5, workers) for workers in (1, 2))
+    users, items = reference_dpals(ratings, config, start)
+    assert last.model.user_factors[:, :3] == pytest.approx(users, rel=1e-9, abs=1e-10)
+    assert last.model.item_factors[:, :3] == pytest.approx(items, rel=1e-9, abs=1e-10)
     assert last.releases == ()
     assert np.array_equal(again.model.item_factors, last.model.item_factors)
 

@@ -26,7 +26,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.planning.goal import ModelPlan, Search
-from tests.own.files import documents_zip
+from tests.own.files import documents_zip, read_table, table_of
 
 GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
 RATING = [name for name in GUARANTEED if ALGORITHMS[name].rate is not None]
@@ -167,12 +167,12 @@ def _neighbours() -> dict[str, list[tuple[str, str, float]]]:
 
 
 def _read(data: bytes, **given: Any) -> own.OwnSet:
-    return own.read("ratings", "a.csv", data, name="own-ratings-0123456789abcdef", **given)
+    return read_table(data, name="own-ratings-0123456789abcdef", **given)
 
 
 def _own(rows: list[tuple[str, str, float]], *, listed: bool, **given: Any) -> Any:
-    lines = [f"{user},{item},{rating:g}" for user, item, rating in rows]
-    mine = _read("\n".join(["user,item,rating", *lines]).encode(), **given)
+    lines = (f"{user},{item},{rating:g}" for user, item, rating in rows)
+    mine = _read(table_of(*lines), **given)
     table = own.read_item_table("films.csv", TABLE.encode())
     return own.with_items(mine, table) if listed else mine
 
@@ -306,8 +306,7 @@ def test_leaving_changes_nobody_elses_side_of_the_split(kind: str, gone: int, se
     ]
     parts = []
     for rows in (lines, [line for line in lines if line.split(",")[0] != name]):
-        data = "\n".join(["reader,book,stars", *rows]).encode()
-        with _using(_read(data)) as mine:
+        with _using(_read(table_of(*rows, header="reader,book,stars"))) as mine:
             chosen = RunSpec.of(dataset=mine.name, test_fraction=0.25).data
             split = (split_of if kind == "ratings" else user_split_of)(chosen, seed)
         held = [split.test] if kind == "ratings" else [split.query, split.target]
