@@ -17,6 +17,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget
+from tests.completion.references import solved_rows
 
 KINDS = 4
 
@@ -47,12 +48,9 @@ def test_a_users_tastes_are_a_ridge_on_their_own_ratings_alone() -> None:
     public, targets = ratings.item_features.scaled, ratings.values - 3
     with Workers(1) as pool:
         tastes = own_tastes(ratings, targets, public, pool)
-    for user, taste in enumerate(tastes):
-        own = ratings.users == user
-        rated = public[ratings.items[own]]
-        system = rated.T @ rated + (RATING_SD / TASTE_SD) ** 2 * np.eye(rated.shape[1])
-        expected = np.linalg.solve(system, rated.T @ targets[own])
-        np.testing.assert_allclose(taste, expected, rtol=1e-9, atol=1e-12)
+    ridge = (RATING_SD / TASTE_SD) ** 2
+    expected = solved_rows(ratings.users, ratings.items, targets, public, ridge, 20)
+    np.testing.assert_allclose(tastes, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpmc_core.completion.kernel import lapack, solve
 from dpmc_core.completion.kernel.solve import group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
+from tests.completion.references import solved_rows
 from tests.programs import run_python
 
 
@@ -23,17 +24,6 @@ def problem(n_rows: int, n_columns: int, density: float, seed: int):
     order = rng.permutation(rows.size)
     values = rng.normal(3, 1, rows.size)
     return rows[order].astype(np.int32), columns[order].astype(np.int32), values, rng
-
-
-def dense_reference(rows, columns, values, factors, reg, noise, n_rows):
-    """θ_i = (Σ v vᵀ + λI)⁻¹(Σ y v + t), one row at a time, from the definition."""
-    rank = factors.shape[1]
-    out = np.zeros((n_rows, rank))
-    for i in range(n_rows):
-        a, y = factors[columns[rows == i]], values[rows == i]
-        t = np.zeros(rank) if noise is None else noise[i]
-        out[i] = np.linalg.solve(a.T @ a + reg * np.eye(rank), a.T @ y + t)
-    return out
 
 
 @given(
@@ -51,11 +41,13 @@ def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, nois
     if rows.size == 0:
         return
     factors = rng.normal(0, 1, (n_columns, rank))
-    noise = rng.normal(0, 1, (n_rows, rank)) if noisy else None
+    noise = rng.normal(0, 1, (n_rows, rank)) * noisy
     side = group_rows(rows, columns, values, n_rows, n_columns, rank)
     with Workers(2) as workers:
-        found, squares = half_sweep(side, factors, reg, workers, noise=noise, measure=True)
-    expected = dense_reference(rows, columns, values, factors, reg, noise, n_rows)
+        found, squares = half_sweep(
+            side, factors, reg, workers, noise=noise if noisy else None, measure=True
+        )
+    expected = solved_rows(rows, columns, values, factors, reg, n_rows, noise)
     # conditioning: cond ≤ ‖A‖²/λ + 1 ≤ 60·(√60+√64)²/1e-3, times a few ulp of the largest entry
     scale = np.abs(expected).max() + 1
     np.testing.assert_allclose(found, expected, atol=1e-7 * scale if reg == 1e-3 else 1e-10 * scale)
@@ -95,7 +87,7 @@ def test_result_does_not_depend_on_the_number_of_threads(
     side = group_rows(rows, columns, values, 150, 120, rank)
     assert len(side.blocks) > 4
     factors = rng.normal(0, 1, (120, rank))
-    expected = dense_reference(rows, columns, values, factors, 0.5, None, 150)
+    expected = solved_rows(rows, columns, values, factors, 0.5, 150)
     results = []
     for count in (1, 2, 5):
         with Workers(count) as workers:

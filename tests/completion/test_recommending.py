@@ -21,7 +21,7 @@ from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget
-from tests.completion.papers import papers_dpals
+from tests.completion.references import papers_dpals, solved_rows
 from tests.steps import spending
 
 
@@ -68,11 +68,10 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
     assert len(kept) == last.model.item_factors.shape[1] - 1 > 0
     factors = np.stack([vectors[:, k] * np.sqrt(strength[k] / strength[39] * 40) for k in kept], 1)
     shared = 0.3 * factors.T @ factors + np.eye(len(kept))
-    scores = np.empty_like(served)
-    for user, row in enumerate(served):
-        mine = factors[row > 0]
-        scores[user] = factors @ np.linalg.solve(mine.T @ mine + shared, mine.sum(axis=0))
-    scores += 0.1 * popularity / popularity.max()
+    users = solved_rows(
+        *np.nonzero(served), np.ones(np.count_nonzero(served)), factors, shared, 300
+    )
+    scores = users @ factors.T + 0.1 * popularity / popularity.max()
     assert np.allclose(last.model.block(np.arange(300)), scores, atol=1e-9)
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import HuberRegressor
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
 from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.alternating import reweighted
-from dpmc_core.completion.common.step import Step, start_item_factors
+from dpmc_core.completion.common.step import FactorModel, Step, start_item_factors
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings, random_split
@@ -20,6 +20,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.metrics.ratings import rmse
+from tests.completion.references import solved_rows
 
 R = np.random.default_rng
 SOLVERS = {ALSConfig: als, IRLSConfig: irls}
@@ -39,29 +40,23 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
     """Algorithms 1 to 3 by the normal equations of one row at a time, drawing noise in the same
     order.
     """
-    rng, rank, robust = R(seed), config.rank, isinstance(config, IRLSConfig)
-    shape, inner = (ratings.n_items, rank), config.inner if robust else 1
-    items, ridge = start_item_factors(*shape, rng), config.reg * np.eye(rank)
+    rng, robust = R(seed), isinstance(config, IRLSConfig)
+    shape, inner = (ratings.n_items, config.rank), config.inner if robust else 1
+    items = start_item_factors(*shape, rng)
     for _ in range(config.iterations):
         noise = np.zeros((inner, *shape))
         if config.mechanism is not None:
             noise = config.mechanism.sample(noise.shape, rng)
-        start = rng.standard_normal(shape) if robust else np.zeros(shape)
-        users = np.empty((ratings.n_users, rank))
-        for i in range(ratings.n_users):
-            own = ratings.users == i
-            a, y = items[ratings.items[own]], ratings.values[own]
-            users[i] = np.linalg.solve(a.T @ a + ridge, a.T @ y)
+        start = rng.standard_normal(shape) if robust else items
+        by_user, by_item = (ratings.users, ratings.items), (ratings.items, ratings.users)
+        users = solved_rows(*by_user, ratings.values, items, config.reg, ratings.n_users)
         items = start
-        for j, step in itertools.product(range(ratings.n_items), range(inner)):
-            own = ratings.items == j
-            a, y = users[ratings.users[own]], ratings.values[own]
-            weight = np.ones(len(y))
-            if robust:
-                residual = np.abs(y - a @ items[j])
-                weight = config.loss_alpha / np.maximum(residual, config.loss_alpha)
-            items[j] = np.linalg.solve(
-                (a * weight[:, None]).T @ a + ridge, a.T @ (weight * y) + noise[step, j]
+        for added in noise:
+            residual = ratings.values - FactorModel(users, items).predict(*by_user)
+            most = config.loss_alpha if robust else np.inf
+            weights = np.minimum(1, most / np.maximum(np.abs(residual), 1e-300))
+            items = solved_rows(
+                *by_item, ratings.values, users, config.reg, shape[0], added, weights
             )
     return users, items
 

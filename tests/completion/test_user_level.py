@@ -32,7 +32,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.ledger import Release
-from tests.completion.papers import papers_dpals
+from tests.completion.references import papers_dpals
 from tests.steps import parts_used
 
 R = np.random.default_rng

@@ -35,7 +35,7 @@ from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget
 from dpmc_core.privacy.compare import dpals_counts
-from tests.completion.papers import papers_dpals
+from tests.completion.references import papers_dpals, solved_rows
 
 R = np.random.default_rng
 
@@ -64,35 +64,28 @@ def reference_dpals(
     Algorithm 1 and eq. 35; users solved once more, unclipped.
     """
     middle, half = (ratings.low + ratings.high) / 2, (ratings.high - ratings.low) / 2
-    table = np.full((ratings.n_users, ratings.n_items), np.nan)
-    table[ratings.users, ratings.items] = np.clip(ratings.values - middle, -half, half)
+    values = np.clip(ratings.values - middle, -half, half)
     if config.centring == "mean":
-        table = np.clip(table - np.nanmean(table), -half, half)
-    rated, ridge = ~np.isnan(table), config.reg * np.eye(config.rank)
-    counts = rated.sum(axis=0).clip(1) ** config.item_exponent
+        values = np.clip(values - values.mean(), -half, half)
+    ridge = config.reg * np.eye(config.rank)
+    counts = np.bincount(ratings.items, minlength=ratings.n_items).clip(1) ** config.item_exponent
+    rated = np.bincount(ratings.users, minlength=ratings.n_users) / config.items_per_user
+    shares = np.maximum(rated, 1e-3) ** config.user_exponent
 
     def solved_users(items: np.ndarray) -> np.ndarray:
-        users = np.zeros((ratings.n_users, config.rank))
-        for i in range(ratings.n_users):
-            v = items[rated[i]]
-            share = max(len(v) / config.items_per_user, 1e-3) ** config.user_exponent
-            left = v.T @ v + share * ridge + config.global_penalty * items.T @ items
-            users[i] = np.linalg.solve(left, v.T @ table[i, rated[i]])
-        return users
+        ridges = shares[:, None, None] * ridge + config.global_penalty * items.T @ items
+        return solved_rows(ratings.users, ratings.items, values, items, ridges, ratings.n_users)
 
     for _ in range(config.iterations):
         users = solved_users(items)
         length = np.linalg.norm(users, axis=1, keepdims=True)
         users *= config.clip_norm / np.maximum(length, config.clip_norm)
-        items = np.zeros_like(items)
-        for j in range(ratings.n_items):
-            u = users[rated[:, j]]
-            left = u.T @ u + counts[j] / counts.mean() * ridge
-            left += config.global_penalty * users.T @ users
-            items[j] = np.linalg.solve(left, u.T @ table[rated[:, j], j])
+        ridges = (counts / counts.mean())[:, None, None] * ridge
+        ridges = ridges + config.global_penalty * users.T @ users
+        items = solved_rows(ratings.items, ratings.users, values, users, ridges, ratings.n_items)
         if config.orthonormal:
-            values, vectors = np.linalg.eigh(items.T @ items)
-            items = items @ (vectors / np.sqrt(values)) @ vectors.T
+            strengths, vectors = np.linalg.eigh(items.T @ items)
+            items = items @ (vectors / np.sqrt(strengths)) @ vectors.T
     return solved_users(items), items
 
 
@@ -119,6 +112,8 @@ def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     users, items = reference_dpals(ratings, config, start)
     assert last.model.user_factors[:, :3] == pytest.approx(users, rel=1e-9, abs=1e-10)
     assert last.model.item_factors[:, :3] == pytest.approx(items, rel=1e-9, abs=1e-10)
+    if config.implicit:
+        assert last.model.block(slice(None)) == pytest.approx(users @ items.T, abs=1e-9)
     assert last.releases == ()
     assert np.array_equal(again.model.item_factors, last.model.item_factors)
 
