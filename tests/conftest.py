@@ -40,19 +40,21 @@ def terminal(capsys: pytest.CaptureFixture[str]) -> Terminal:
     return Terminal(capsys)
 
 
+def _folder_with(file: str, sets: str) -> Path:
+    """The folder with the real data, or a skip that says what is missing."""
+    folder = Path(os.environ.get("DPMC_DATA_DIR") or "")
+    if not (folder / file).exists():
+        pytest.skip(f"needs DPMC_DATA_DIR with {sets} (data/README.md)")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder with the real datasets, or a skip that says what is missing."""
-    folder = os.environ.get("DPMC_DATA_DIR")
-    if not folder or not (Path(folder) / "ml-100k" / "u.data").exists():
-        pytest.skip("needs DPMC_DATA_DIR with ml-100k, ml-1m and sweetrs (data/README.md)")
-    return Path(folder)
+    """The folder with the real ratings."""
+    return _folder_with("ml-100k/u.data", "ml-100k, ml-1m and sweetrs")
 
 
 @pytest.fixture(scope="session")
 def samples_dir() -> Path:
-    """The folder with the real faces and texts, or a skip that says what is missing."""
-    folder = os.environ.get("DPMC_DATA_DIR")
-    if not folder or not (Path(folder) / "cbcl" / "CBCL_Face.mat").exists():
-        pytest.skip("needs DPMC_DATA_DIR with cbcl, yaleb, bbc and tdt2 (data/README.md)")
-    return Path(folder)
+    """The folder with the real faces and texts."""
+    return _folder_with("cbcl/CBCL_Face.mat", "cbcl, yaleb, bbc and tdt2")

@@ -5,7 +5,7 @@ What one user can move, that nobody else's part moves with them, and what is pla
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,8 @@ from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.budget import Budget, Curator
-from dpmc_core.privacy.ledger import Release
 from tests.completion.references import papers_dpals
-from tests.steps import parts_used
+from tests.steps import Tape, parts_used
 
 R = np.random.default_rng
 USERS, ITEMS = 14, 9
@@ -144,33 +143,12 @@ def run(name: str, ratings: Ratings, family: str = "gaussian") -> list[Step]:
         return list(solver(ratings, config, R(1), 1, *visitors))
 
 
-@dataclass
-class Tape:
-    """What went into each release, and what came out of it.
-
-    A replay gets the recorded outputs whatever goes in.
-    """
-
-    exact: list[tuple[str, np.ndarray]] = field(default_factory=list)
-    noisy: list[np.ndarray] = field(default_factory=list)
-    released: dict[str, Release] = field(default_factory=dict)
-    model: FactorModel | None = None
-
-
-def record(name: str, family: str, ratings: Ratings, replayed: Tape | None = None) -> Tape:
+def record(
+    name: str, family: str, ratings: Ratings, replayed: Tape | None = None
+) -> tuple[Tape, FactorModel]:
     """Run a variant, with the outputs of ``replayed`` in place of its own releases if given."""
-    tape, sums = Tape(), dict[str, np.ndarray]()
-    release_sum, solve_items = Curator.release, dpals_module._solved_in_blocks
-    release_items = dpals_module._released
-
-    def output(own: np.ndarray) -> np.ndarray:
-        tape.noisy.append(replayed.noisy[len(tape.noisy)] if replayed else own)
-        return tape.noisy[-1]
-
-    def release(self: Curator, key: str, exact: Any) -> np.ndarray:
-        exact = exact() if callable(exact) else exact
-        tape.exact.append((self._plan[key].what, exact.copy()))
-        return output(release_sum(self, key, exact))
+    tape, sums = Tape(replayed), dict[str, np.ndarray]()
+    solve_items, release_items = dpals_module._solved_in_blocks, dpals_module._released
 
     def released(gram: np.ndarray, right: np.ndarray, places: np.ndarray, streams: Any) -> Any:
         sums["gram"][places] = gram[:, *np.triu_indices(gram.shape[1])]
@@ -182,17 +160,15 @@ def record(name: str, family: str, ratings: Ratings, replayed: Tape | None = Non
         sums["gram"] = np.zeros((ITEMS, rank * (rank + 1) // 2))
         sums["right"] = np.zeros((ITEMS, rank))
         own = solve_items(group, basis, before, curator)
-        tape.exact += [(curator._plan[key].what, total) for key, total in sums.items()]
-        return output(own)
+        tape.sums += [(curator._plan[key], total) for key, total in sums.items()]
+        return tape.output(own)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Curator, "release", release)
+        tape.record(patch)
         patch.setattr(dpals_module, "_solved_in_blocks", items)
         patch.setattr(dpals_module, "_released", released)
-        for step in run(name, ratings, family):
-            tape.released |= {release.what: release for release in step.releases}
-            tape.model = step.model
-    return tape
+        *_, last = run(name, ratings, family)
+    return tape, last.model
 
 
 @every_norm
@@ -207,21 +183,21 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
     tightest = 0.0
     for seed in range(3):
         everybody = table(seed)
-        whole = record(name, family, everybody)
+        whole, model = record(name, family, everybody)
         for user in range(0, USERS, 3):
             own_rows = everybody.users == user
-            without, alone = (
+            (without, _), (alone, _) = (
                 record(name, family, everybody.take(rows), whole) for rows in (~own_rows, own_rows)
             )
-            for (what, total), (_, rest), (_, own) in zip(
-                whole.exact, without.exact, alone.exact, strict=True
+            for (release, total), (_, rest), (_, own) in zip(
+                whole.sums, without.sums, alone.sums, strict=True
             ):
-                assert np.allclose(total, rest + own, rtol=0, atol=1e-9), (what, user)
-                parts = parts_used(whole.released[what], own)
-                assert parts.max() <= 1 + 1e-9, (what, user)
+                assert np.allclose(total, rest + own, rtol=0, atol=1e-9), (release.what, user)
+                parts = parts_used(release, own)
+                assert parts.max() <= 1 + 1e-9, (release.what, user)
                 tightest = max(tightest, *parts[:2])
         # what the leak checks look at has factors, besides offsets and profile
-        assert "hardly any" not in name or whole.model.item_factors[:, 4:].any()
+        assert "hardly any" not in name or model.item_factors[:, 4:].any()
     # the bounds are near: an upper triangle's ℓ2 norm is between 1/√2 and 1 of ‖a‖₂², its ℓ1 norm
     # between ½ and 1 of ‖a‖₁²
     assert tightest > (0.7 if family == "gaussian" else 0.5)
@@ -450,7 +426,7 @@ def test_whatever_one_user_says_nothing_else_moves(
     twice that from row to row), and nobody else's part of the model moves at all.
     """
     others = table(seed).take(table(seed).users != user)
-    first = record(name, family, others)
+    first, before = record(name, family, others)
     for row in rows:
         with_row = replace(
             others,
@@ -458,16 +434,12 @@ def test_whatever_one_user_says_nothing_else_moves(
             items=np.append(others.items, np.array(list(row), np.int32)),
             values=np.append(others.values, list(row.values())),
         )
-        again = record(name, family, with_row, first)
-        for (what, before), (same, now) in zip(first.exact, again.exact, strict=True):
-            assert what == same
-            assert parts_used(first.released[what], now - before).max() <= 1 + 1e-9, what
-        np.testing.assert_array_equal(first.model.item_factors, again.model.item_factors)
-        np.testing.assert_allclose(
-            *(np.delete(tape.model.user_factors, user, axis=0) for tape in (first, again)),
-            rtol=0,
-            atol=1e-12,
-        )
+        again, now = record(name, family, with_row, first)
+        for what, parts in first.moved(again):
+            assert parts.max() <= 1 + 1e-9, what
+        np.testing.assert_array_equal(before.item_factors, now.item_factors)
+        others_vectors = (np.delete(m.user_factors, user, axis=0) for m in (before, now))
+        np.testing.assert_allclose(*others_vectors, rtol=0, atol=1e-12)
 
 
 @every_variant

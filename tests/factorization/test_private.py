@@ -36,11 +36,11 @@ from dpmc_core.factorization.public_images import cosine_basis, parts_without_da
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
 from dpmc_core.metrics.factors import share_found
-from dpmc_core.privacy import Ledger, Release, state
+from dpmc_core.privacy import Ledger, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.moments import packed, unpacked
-from tests.steps import parts_used, spending
+from tests.steps import Tape, spending
 
 BUDGET = Budget(epsilon=4.0, delta=1e-5)
 SOLVERS: dict[type, Any] = {CorrectedNMFConfig: corrected_nmf, MomentConfig: moment_nmf}
@@ -51,31 +51,24 @@ def steps_of(config: CorrectedNMFConfig | MomentConfig, samples: Samples, seed: 
     return SOLVERS[type(config)](samples, config, np.random.default_rng(seed))
 
 
-def replayed(
-    config: CorrectedNMFConfig | MomentConfig, samples: Samples, script: list[np.ndarray]
-) -> tuple[list[tuple[str, np.ndarray, Release]], np.ndarray, Ledger]:
-    """A run that gets the outputs of ``script``, which a first one writes, whatever goes into its
-    releases: these sums with their plan, its dictionary and its ledger.
+def record(
+    config: CorrectedNMFConfig | MomentConfig, samples: Samples, replayed: Tape | None = None
+) -> tuple[Tape, np.ndarray, Ledger]:
+    """A run that gets the outputs of ``replayed``, if given, whatever goes into its releases: these
+    sums, its dictionary and its ledger.
     """
-    sums: list[tuple[str, np.ndarray, Release]] = []
-    release_sum = Curator.release
+    tape = Tape(replayed)
 
-    def release(self: Curator, name: str, exact: Any) -> np.ndarray:
-        exact = exact() if callable(exact) else exact
-        release_sum(self, name, exact)  # checks the plan, writes the ledger
-        k = len(sums)
-        sums.append((name, np.array(exact), self._plan[name]))
-        if k == len(script):
-            spread = 0.02 * (1 + np.abs(exact).mean())
-            noise = np.random.default_rng(k).normal(0, spread, exact.shape)
-            # smaller B than it is makes short parts, which ask for coefficients longer than 1
-            script.append((0.2 if name == "B" else 1.0) * exact + noise)
-        return np.array(script[k])
+    def noisy(name: str, exact: np.ndarray, _: np.ndarray) -> np.ndarray:
+        spread = 0.02 * (1 + np.abs(exact).mean())
+        noise = np.random.default_rng(len(tape.outputs)).normal(0, spread, exact.shape)
+        # smaller B than it is makes short parts, which ask for coefficients longer than 1
+        return (0.2 if name == "B" else 1.0) * exact + noise
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Curator, "release", release)
+        tape.record(patch, noisy)
         step, ledger = spending(steps_of(config, samples, 9))
-    return sums, step.dictionary, ledger
+    return tape, step.dictionary, ledger
 
 
 def only(samples: Samples, keep: np.ndarray) -> Samples:
@@ -137,23 +130,22 @@ SETS = {
 def test_every_release_is_a_sum_over_units_within_its_sensitivity(
     case: str, samples: Samples
 ) -> None:
-    script: list[np.ndarray] = []
-    whole, dictionary, ledger = replayed(CASES[case], samples, script)
-    assert sum(release.count for release in ledger.releases) == len(whole)
-    longest = dict.fromkeys((name for name, _, _ in whole), 0.0)
+    whole, dictionary, ledger = record(CASES[case], samples)
+    assert sum(release.count for release in ledger.releases) == len(whole.sums)
+    longest: dict[str, float] = defaultdict(float)
     for alice in (0, 1, 7, 11):
         alone = np.arange(len(samples)) == alice
         (without, same, _), (hers, _, _) = (
-            replayed(CASES[case], only(samples, keep), script) for keep in (~alone, alone)
+            record(CASES[case], only(samples, keep), whole) for keep in (~alone, alone)
         )
         # what was released decides everything: with the same releases W is the same, whoever is
         # there
         np.testing.assert_array_equal(dictionary, same)
-        for (name, a, release), (_, b, _), (_, c, _) in zip(whole, without, hers, strict=True):
+        for (_, a), (_, b), (_, c) in zip(whole.sums, without.sums, hers.sums, strict=True):
             np.testing.assert_allclose(a - b, c, atol=1e-8)
-            parts = parts_used(release, (a - b).ravel())
-            assert parts.max() <= 1 + 1e-9, name
-            longest[name] = max(longest[name], parts[1])
+        for what, parts in whole.moved(without):
+            assert parts.max() <= 1 + 1e-9, what
+            longest[what] = max(longest[what], parts[1])
     # each bound is reached, so none is of something else than what is released
     assert all(ratio > (0.5 if "outliers" in case else 0.9) for ratio in longest.values()), longest
 
@@ -174,17 +166,14 @@ def test_whatever_one_picture_shows_nothing_else_moves(
     """A place empty, and with any picture in it: each release moves by no more than it claims, and
     with the released numbers held fixed the parts do not move at all.
     """
-    script: list[np.ndarray] = []
-    runs = []
-    for picture in (np.zeros(FACES.dimension), *pictures):
+    empty, dictionary, _ = record(CASES[case], only(PHOTOGRAPHS, np.arange(len(FACES)) != alice))
+    for picture in pictures:
         values = np.array(PHOTOGRAPHS.values)
         values[:, alice] = unit_columns(picture[:, None])[:, 0]
-        runs.append(replayed(CASES[case], replace(PHOTOGRAPHS, values=values), script))
-    (before, dictionary, _), *others = runs
-    for after, same, _ in others:
+        full, same, _ = record(CASES[case], replace(PHOTOGRAPHS, values=values), empty)
         np.testing.assert_array_equal(dictionary, same)
-        for (name, a, release), (_, b, _) in zip(before, after, strict=True):
-            assert parts_used(release, (b - a).ravel()).max() <= 1 + 1e-9, name
+        for what, parts in empty.moved(full):
+            assert parts.max() <= 1 + 1e-9, what
 
 
 @pytest.mark.nightly
