@@ -23,7 +23,7 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.ledger_file import ledger_from_dict
 from dpmc_core.privacy.tradeoff import of_ledger
-from tests.privacy.helpers import release as number
+from tests.privacy.helpers import ledger
 
 ALL_WORDS = TextFilter(word_list="private", stop_words=False)
 SHARED = ["river", "music", "garden", "window", "summer", "winter", "doctor", "market"]
@@ -38,8 +38,9 @@ def of_texts(texts: list[str]) -> Samples:
     return samples_of_texts(texts, name="Mine", chosen=ALL_WORDS)
 
 
-def release(failure: float, noise: Gaussian | Laplace, **changes: Any) -> Release:
-    return number(noise, failure=failure, **{"unit": "document", **changes})
+def failing(failure: float, noise: Gaussian | Laplace, **changes: Any) -> Ledger:
+    """One release that shows a word with this probability."""
+    return ledger(noise, failure=failure, **{"unit": "document", **changes})
 
 
 def released_words(neighbours: Any = "add/remove-one", n: int = 3000, **budget: Any) -> Release:
@@ -129,8 +130,7 @@ def test_what_failing_costs_is_enough(q: float, scale: float) -> None:
     """Against the two outputs themselves: N(0, σ²), and N(1, σ²) or, with probability q, a word."""
     delta, noise = 10 * q, Gaussian(scale=scale)
     epsilon, surely = (
-        tightest(Ledger((release(failure, noise),)), left)
-        for failure, left in ((q, delta), (0.0, delta - q))
+        tightest(failing(failure, noise), left) for failure, left in ((q, delta), (0.0, delta - q))
     )
     # (1 − q)·p is above e^ε·p′ from one cut on, and p′ above e^ε·(1 − q)·p up to another
     odds, log_left = math.exp(epsilon), math.log1p(-q)
@@ -145,9 +145,7 @@ def test_what_failing_costs_is_enough(q: float, scale: float) -> None:
 
 @pytest.mark.parametrize("q", [1e-3, 0.2])
 def test_the_trade_off_of_what_may_fail_is_never_below_what_an_attacker_reaches(q: float) -> None:
-    claimed, surely = (
-        of_ledger(Ledger((release(failure, Gaussian(scale=1.0)),))) for failure in (q, 0.0)
-    )
+    claimed, surely = (of_ledger(failing(failure, Gaussian(scale=1.0))) for failure in (q, 0.0))
     cuts = np.linspace(-8, 9, 4001)
     # "in" above a cut, or where a word is shown; and "out" below it
     above, below = stats.norm.sf(cuts), (1 - q) * stats.norm.cdf(cuts - 1)
@@ -159,7 +157,7 @@ def test_the_trade_off_of_what_may_fail_is_never_below_what_an_attacker_reaches(
 
 def test_failing_adds_up_and_is_asked_for() -> None:
     noise = Gaussian(scale=3.0)
-    twice = Ledger((release(1e-6, noise, count=2), release(1e-5, noise, what="others")))
+    twice = failing(1e-6, noise, count=2).plus(failing(1e-5, noise, what="others").releases)
     assert twice.failure == pytest.approx(1 - (1 - 1e-6) ** 2 * (1 - 1e-5), rel=1e-9)
     answers = account(twice, 1e-4)
     assert {a.method: a.epsilon for a in answers}["exact"] == tightest(twice, 1e-4)
@@ -167,18 +165,18 @@ def test_failing_adds_up_and_is_asked_for() -> None:
         assert "added to δ, a bound" in answer.how
         assert answer.delta == 1e-4
     # nothing that may fail holds at δ = 0
-    pure = {a.method: a.delta for a in account(Ledger((release(1e-6, Laplace(scale=1.0)),)), 1e-5)}
+    pure = {a.method: a.delta for a in account(failing(1e-6, Laplace(scale=1.0)), 1e-5)}
     assert pure["pure"] == 1e-5
     assert ledger_from_dict(twice.as_dict()) == twice
     raw = json.loads(json.dumps(twice.as_dict()))
     raw["releases"][0]["failure"] = 1
     with pytest.raises(ParameterError, match="failure = 1 is not allowed"):
         ledger_from_dict(raw)
-    assert "failure" not in Ledger((release(0.0, noise),)).as_dict()["releases"][0]
-    surely = Ledger((release(0.999999999999, noise, count=1_000_000),))
-    for ledger, least in ((twice, r": it must be above 1\.2e"), (surely, "")):
+    assert "failure" not in failing(0.0, noise).as_dict()["releases"][0]
+    surely = failing(0.999999999999, noise, count=1_000_000)
+    for book, least in ((twice, r": it must be above 1\.2e"), (surely, "")):
         with pytest.raises(ParameterError, match="delta = 1e-05 is not allowed" + least):
-            account(ledger, 1e-5)
+            account(book, 1e-5)
 
 
 def test_other_noise_would_want_another_threshold() -> None:
@@ -188,7 +186,7 @@ def test_other_noise_would_want_another_threshold() -> None:
 
 def test_only_what_was_chosen_of_documents_is_called_words() -> None:
     for unit in ("document", "record"):
-        statement = state(Ledger((release(1e-6, Laplace(scale=1.0), unit=unit),)))
+        statement = state(failing(1e-6, Laplace(scale=1.0), unit=unit))
         caveats = " ".join(statement.caveats)
         assert caveats.count("list of words was chosen") == (unit == "document")
 
