@@ -1,6 +1,5 @@
 """What browsers are told, and who may open a connection; without a server."""
 
-import asyncio
 import base64
 import hashlib
 import math
@@ -13,50 +12,20 @@ import pytest
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 from pages.parts.server.layers import early, edge
+from tests.app.answers import Behind, answer
 
-HTML = b"<html></html>"
-
-
-async def behind(scope: Any, receive: Any, send: Any) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.accept"})
-        return
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": HTML})
-
-
-def answer(path: str = "/", kind: str = "http", query: str = "", **headers: str) -> dict[str, Any]:
-    """The first message that comes back, headers as text."""
-    said: list[dict[str, Any]] = []
-
-    async def send(message: Any) -> None:
-        said.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    scope = {
-        "type": kind,
-        "method": "GET",
-        "path": path,
-        "query_string": query.encode(),
-        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
-    }
-    asyncio.run(edge.Edge(behind)(scope, receive, send))
-    first = said[0]
-    first["headers"] = {k.decode(): v.decode() for k, v in first.get("headers", [])}
-    return first
+EDGE = edge.Edge(Behind())
 
 
 def framers(path: str) -> str:
-    policy = answer(path)["headers"]["content-security-policy"]
-    (found,) = re.findall("frame-ancestors (.*)$", policy)
-    return str(found)
+    policy = answer(EDGE, path).headers["content-security-policy"]
+    (sites,) = re.findall("frame-ancestors (.*)$", policy)
+    return str(sites)
 
 
 def test_every_answer_says_what_may_be_loaded() -> None:
     for path in ("/", "/mechanisms", "/runs", "/_stcore/health", "/static/js/index.js"):
-        headers = answer(path)["headers"]
+        headers = answer(EDGE, path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
         policy = headers["content-security-policy"]
@@ -98,15 +67,13 @@ def test_what_is_no_site_is_refused_and_no_header(
 
 def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
     for kind in ("iframe", "frame", "embed", "object"):
-        sent = answer("/mechanisms", query="m_alpha=2", sec_fetch_dest=kind)
-        assert sent["status"] == 307
-        assert sent["headers"]["location"] == "?m_alpha=2&embed=true"
-    assert answer("/", sec_fetch_dest="iframe")["headers"]["location"] == "?embed=true"
-    told = answer("/", query="embed=false&embed=true", sec_fetch_dest="iframe")
-    assert told["status"] == 200
-    assert answer("/", sec_fetch_dest="document")["status"] == 200
+        redirect = answer(EDGE, "/mechanisms", query="m_alpha=2", sec_fetch_dest=kind)
+        assert (redirect.status, redirect.headers["location"]) == (307, "?m_alpha=2&embed=true")
     # whatever the path: it is never another server's, and stays where a proxy strips its beginning
-    assert answer("//evil.org/x", sec_fetch_dest="iframe")["headers"]["location"] == "?embed=true"
+    for path in ("/", "//evil.org/x"):
+        assert answer(EDGE, path, sec_fetch_dest="iframe").headers["location"] == "?embed=true"
+    for query, kind in (("embed=false&embed=true", "iframe"), ("", "document")):
+        assert answer(EDGE, query=query, sec_fetch_dest=kind).status == 200
 
 
 def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,16 +81,11 @@ def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
     monkeypatch.setattr(logs, "_rare", {})
 
-    async def dropped(message: Any) -> None:
-        pass
-
-    headers = [(b"origin", b'https://evil.org/"}\x1b' + b"x" * 999), (b"host", b"lab.org")]
-    app = edge.Edge(behind)
-    for _ in range(9):
-        scope = {"type": "websocket", "path": "/", "query_string": b"", "headers": headers}
-        asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
-    logs._rare["refused"] = (logs._rare["refused"][0], -math.inf)
-    asyncio.run(app(scope, dropped, dropped))  # type: ignore[arg-type]
+    headers = {"origin": 'https://evil.org/"}\x1b' + "x" * 999, "host": "lab.org"}
+    for k in range(10):
+        if k == 9:
+            logs._rare["refused"] = (logs._rare["refused"][0], -math.inf)
+        answer(EDGE, kind="websocket", **headers)
     assert [facts["times"] for facts in noted] == [1, 9]
     assert noted[0]["origin"] == "https://evil.org/???" + "x" * 80
     assert noted[0]["host"] == "lab.org"
@@ -158,18 +120,23 @@ def open_to_all(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return given
 
 
+def may_connect(host: str, origin: str | None) -> bool:
+    headers = {"host": host} | ({} if origin is None else {"origin": origin})
+    stream = answer(EDGE, "/_stcore/stream", kind="websocket", **headers)
+    return stream.type == "websocket.accept"
+
+
 @pytest.mark.usefixtures("open_to_all")
 def test_connections_are_opened_by_the_apps_own_pages() -> None:
-    def opened(origin: str | None, host: str = "lab.org") -> bool:
-        headers = {"host": host} | ({} if origin is None else {"origin": origin})
-        return answer("/_stcore/stream", "websocket", **headers)["type"] == "websocket.accept"
-
-    assert opened("https://lab.org")
-    assert opened("http://lab.org:8501", "lab.org:8501")
-    assert opened("https://LAB.org", "lab.org:443")
-    assert opened("http://[::1]:8501", "[::1]:8501")
-    assert opened(None)  # no browser
-    for foreign, host in (
+    for origin, host in (
+        ("https://lab.org", "lab.org"),
+        ("http://lab.org:8501", "lab.org:8501"),
+        ("https://LAB.org", "lab.org:443"),
+        ("http://[::1]:8501", "[::1]:8501"),
+        (None, "lab.org"),  # no browser
+    ):
+        assert may_connect(host, origin), origin
+    for origin, host in (
         ("http://lab.org:9000", "lab.org:8501"),  # another program of the same machine
         ("http://localhost:9000", "localhost:8501"),
         ("http://localhost:8501", "127.0.0.1:8501"),
@@ -182,7 +149,7 @@ def test_connections_are_opened_by_the_apps_own_pages() -> None:
         ("http://[broken", "lab.org"),
         ("http://lab.org:port", "lab.org"),
     ):
-        assert not opened(foreign, host), foreign
+        assert not may_connect(host, origin), origin
 
 
 def test_connections_may_be_opened_from_where_the_settings_say() -> None:
@@ -195,38 +162,26 @@ def test_a_name_that_is_made_to_lead_to_this_machine_opens_nothing(
 ) -> None:
     """Where the app listens to nobody else, its pages have this machine's names."""
 
-    def opened(host: str) -> bool:
-        headers = {"host": host, "origin": f"http://{host}"}
-        return answer("/_stcore/stream", "websocket", **headers)["type"] == "websocket.accept"
+    def connects(host: str) -> bool:
+        return may_connect(host, f"http://{host}")
 
-    assert opened("evil.org:8501")  # to a network it may have any name
+    assert connects("evil.org:8501")  # to a network it may have any name
+    ours = ("localhost:8501", "127.0.0.1:8501", "[::1]:8501", "lab.localhost", "LOCALHOST")
+    theirs = ("evil.org:8501", "localhost.evil.org", "127.0.0.1.evil.org", "10.0.0.1", "")
     for alone in ("127.0.0.1", "localhost", "::1"):
         open_to_all["server.address"] = alone
-        for host in (
-            "localhost:8501",
-            "127.0.0.1:8501",
-            "[::1]:8501",
-            "lab.localhost",
-            "LOCALHOST",
-        ):
-            assert opened(host), host
-        for host in ("evil.org:8501", "localhost.evil.org", "127.0.0.1.evil.org", "10.0.0.1", ""):
-            assert not opened(host), host
+        assert [host for host in (*ours, *theirs) if connects(host)] == [*ours]
     open_to_all["server.allowedHosts"] = ["lab.org"]  # a proxy's; Streamlit asks for it
-    assert opened("lab.org")
+    assert connects("lab.org")
 
 
 def test_who_turns_the_question_off_is_heard(open_to_all: dict[str, Any]) -> None:
     """Hosts of apps whose proxies pass on another name do that."""
     open_to_all["server.enableCORS"] = False
-    foreign = {"host": "inside", "origin": "https://outside"}
-    assert answer("/_stcore/stream", "websocket", **foreign)["type"] == "websocket.accept"
+    assert may_connect("inside", "https://outside")
 
 
 def test_the_servers_figures_stay_in_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = "/lab/_stcore/metrics"
-    assert answer(path)["status"] == 404
-    monkeypatch.setenv("DPMC_METRICS", "1")
-    assert answer(path)["status"] == 200
-    monkeypatch.setenv("DPMC_METRICS", "yes")
-    assert answer(path)["status"] == 404
+    for setting, status in (("", 404), ("1", 200), ("yes", 404)):
+        monkeypatch.setenv("DPMC_METRICS", setting)
+        assert answer(EDGE, "/lab/_stcore/metrics").status == status

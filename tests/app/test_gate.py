@@ -7,6 +7,7 @@ import pytest
 
 from pages.parts.server.layers import gate
 from tests.apart import run_apart
+from tests.app.answers import Answer, answered
 
 MEGABYTE = 2**20
 
@@ -24,57 +25,49 @@ class Behind:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-async def answer(to: gate.Gate, **scope: Any) -> dict[str, Any]:
-    """The first message that comes back."""
-    said: list[dict[str, Any]] = []
-
-    async def send(message: Any) -> None:
-        said.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    await to({"headers": [], "method": "GET", **scope}, receive, send)
-    return said[0]
+async def put(door: Any, visit: str, megabytes: int | None = None, base: str = "") -> int:
+    """The status of an upload."""
+    size = {} if megabytes is None else {"content_length": str(megabytes * MEGABYTE)}
+    path = f"{base}/_stcore/upload_file/{visit}/file"
+    return (await answered(door, path, method="PUT", **size)).status
 
 
-def put(visit: str, megabytes: int | None, base: str = "") -> dict[str, Any]:
-    headers = [] if megabytes is None else [(b"content-length", str(megabytes * MEGABYTE).encode())]
-    return {
-        "type": "http",
-        "method": "PUT",
-        "path": f"{base}/_stcore/upload_file/{visit}/file",
-        "headers": headers,
-    }
+def status(visit: str, megabytes: int = 1) -> int:
+    """The status of an upload that nothing holds up."""
+
+    async def story() -> int:
+        behind = Behind()
+        behind.let_go.set()
+        return await put(gate.Gate(behind), visit, megabytes)
+
+    return run_apart(story())
 
 
 def test_visits_beyond_the_limit_are_turned_away_until_one_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DPMC_VISITS", "2")
-    html = [(b"accept", b"text/html,*/*")]
+    html = "text/html,*/*"
 
     async def story() -> None:
         behind = Behind()
         door = gate.Gate(behind)
-        stream = {"type": "websocket", "path": "/lab/_stcore/stream"}
-        inside = [asyncio.create_task(answer(door, **stream)) for _ in range(2)]
+
+        async def visit() -> Answer:
+            return await answered(door, "/lab/_stcore/stream", kind="websocket")
+
+        inside = [asyncio.create_task(visit()) for _ in range(2)]
         await asyncio.sleep(0)
-        assert (await answer(door, **stream))["type"] == "websocket.close"
-        refused = await answer(door, type="http", path="/lab/budget", headers=html)
-        assert (refused["status"], dict(refused["headers"])[b"retry-after"]) == (503, b"120")
-        script = asyncio.create_task(
-            answer(door, type="http", path="/static/x.js")
-        )  # of those who are inside
-        health = asyncio.create_task(
-            answer(door, type="http", path="/_stcore/health", headers=html)
-        )
+        assert (await visit()).type == "websocket.close"
+        refused = await answered(door, "/lab/budget", accept=html)
+        assert (refused.status, refused.headers["retry-after"]) == (503, "120")
+        others = (("/static/x.js", ""), ("/_stcore/health", html))  # of those who are inside
+        inside += [asyncio.create_task(answered(door, path, accept=a)) for path, a in others]
         await asyncio.sleep(0)
         assert behind.seen == 4
         behind.let_go.set()
-        for task in (*inside, script, health):
-            assert (await task)["status"] == 200
-        assert (await answer(door, type="http", path="/", headers=html))["status"] == 200
+        assert [(await task).status for task in inside] == [200] * 4
+        assert (await answered(door, accept=html)).status == 200
 
     run_apart(story())
 
@@ -84,18 +77,14 @@ def test_uploads_on_their_way_are_counted(declared: int | None) -> None:
     async def story() -> None:
         behind = Behind()
         door = gate.Gate(behind)
-        coming = [
-            asyncio.create_task(answer(door, **put("a", declared)))
-            for _ in range(gate.UPLOADS_OF_ONE)
-        ]
+        coming = [asyncio.create_task(put(door, "a", declared)) for _ in range(gate.UPLOADS_OF_ONE)]
         await asyncio.sleep(0)
-        assert (await answer(door, **put("a", 1)))["status"] == 413
-        other = asyncio.create_task(answer(door, **put("b", 1, "/lab")))
+        assert await put(door, "a", 1) == 413
+        coming.append(asyncio.create_task(put(door, "b", 1, "/lab")))
         await asyncio.sleep(0)
         behind.let_go.set()
-        for task in (*coming, other):
-            assert (await task)["status"] == 200
-        assert (await answer(door, **put("a", 1)))["status"] == 200
+        assert {await task for task in coming} == {200}
+        assert await put(door, "a", 1) == 200
 
     run_apart(story())
 
@@ -104,45 +93,34 @@ def test_uploads_that_wait_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     class File:
         data, name, type = b"x" * (2 * MEGABYTE), "a.csv", "text/csv"
 
-    async def status(visit: str, megabytes: int) -> int:
-        behind = Behind()
-        behind.let_go.set()
-        return int((await answer(gate.Gate(behind), **put(visit, megabytes)))["status"])
-
     monkeypatch.setattr(gate, "_storage", lambda: {"a": {str(k): File() for k in range(45)}})
-    assert run_apart(status("a", 11)) == 413
-    assert run_apart(status("a", 9)) == 200
-    assert run_apart(status("b", 11)) == 200
+    assert status("a", 11) == 413
+    assert status("a", 9) == 200
+    assert status("b", 11) == 200
     monkeypatch.setenv("DPMC_OWN_MB", "100")
-    assert run_apart(status("b", 11)) == 413
+    assert status("b", 11) == 413
 
 
 def test_uploads_of_nothing_but_names_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     class File:
         data, name, type = b"", "n" * 3900, "t" * 3900
 
-    async def status(visit: str) -> int:
-        behind = Behind()
-        behind.let_go.set()
-        return int((await answer(gate.Gate(behind), **put(visit, 1)))["status"])
-
     held = {"a": {str(k): File() for k in range(49)}}
     monkeypatch.setattr(gate, "_storage", lambda: held)
-    assert run_apart(status("a")) == 200
+    assert status("a") == 200
     held["a"]["one more"] = File()
-    assert run_apart(status("a")) == 413
+    assert status("a") == 413
     monkeypatch.setenv("DPMC_OWN_MB", "100")
     held |= {f"v{k}": {str(k): File() for k in range(49)} for k in range(250)}
-    assert run_apart(status("new")) == 413  # 120 MB of names
+    assert status("new") == 413  # 120 MB of names
 
 
 def test_a_setting_that_is_not_allowed_is_left_to_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DPMC_VISITS", "many")
-    behind = Behind()
 
     async def story() -> int:
+        behind = Behind()
         behind.let_go.set()
-        scope = {"type": "http", "path": "/", "headers": [(b"accept", b"text/html")]}
-        return int((await answer(gate.Gate(behind), **scope))["status"])
+        return (await answered(gate.Gate(behind), accept="text/html")).status
 
     assert run_apart(story()) == 200
