@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner as scanner
 
-from pages.parts.server import warm
+from pages.parts.server import jobs, warm
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,3 +40,17 @@ def this_program_stays_the_main_one(monkeypatch: pytest.MonkeyPatch) -> None:
     draw the page first.
     """
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No run of another test is kept where this one looks."""
+    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
+    return tmp_path / "runs.sqlite"
+
+
+@pytest.fixture(autouse=True)
+def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test is a visitor of its own: without this all share the session's box of jobs."""
+    box = jobs.Box()
+    monkeypatch.setattr(jobs, "_box", lambda: box)

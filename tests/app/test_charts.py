@@ -11,16 +11,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import RunResult, RunSpec, run
 from dpmc_core.experiments.presets import PEOPLE
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.metrics import clipped
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
 from pages.parts.datasets.ratings_view import popularity, sparsity
 from pages.parts.mechanisms import charts, texts
-from pages.parts.mechanisms.controls import Asked
 from pages.parts.runs.view import distances as run_distances
 from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
@@ -35,18 +34,27 @@ TRIO = [
 ]
 
 
+BASE = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=4)
+
+
 @pytest.fixture(scope="module")
 def results() -> list[Named]:
-    base = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=4)
+    noisy = {"mechanism": "huber", "variance": 2.0}
+    other = {"algorithm": "irls-2", "mechanism": "gaussian", "epsilon": 3.0}
+    changes = {"ALS, no noise": {}, "ALS + Huber": noisy, "IRLS + Gaussian": other}
     return [
-        Named("A", "ALS, no noise", run(base)),
-        Named("B", "ALS + Huber", run(base.replace(mechanism="huber", variance=2.0))),
-        Named(
-            "C",
-            "IRLS + Gaussian",
-            run(base.replace(algorithm="irls-2", mechanism="gaussian", epsilon=3.0)),
-        ),
+        Named(letter, name, run(BASE.replace(**fields)))
+        for letter, (name, fields) in zip("ABC", changes.items(), strict=True)
     ]
+
+
+def verdict(*runs: Named | RunResult) -> str:
+    """What is said of runs beside each other, named by letters if they have no name."""
+    named = [
+        each if isinstance(each, Named) else Named(letter, "", each)
+        for letter, each in zip("ABC", runs, strict=False)
+    ]
+    return run_texts.verdict(named)
 
 
 def test_a_band_is_an_area_without_dots(results: list[Named]) -> None:
@@ -108,11 +116,10 @@ def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) ->
 
 
 def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:
-    base = RunSpec.of(n_users=60, n_items=50, observed=0.4, rank=5, reg=0.5, iterations=2)
-    results = [Named("A", "ALS", run(base)), Named("B", "ALS", run(base.replace(iterations=4)))]
-    fig, _ = run_charts.rmse_curves(results, clip=False)
+    ended, longer = (run(BASE.replace(iterations=n)) for n in (2, 4))
+    fig, _ = run_charts.rmse_curves([Named("A", "ALS", ended), Named("B", "ALS", longer)], False)
     dotted = [line for line in fig.data if line.line.dash == "dot" and line.line.width == 1]
-    end = results[0].result.final.test_rmse
+    end = ended.final.test_rmse
     assert (tuple(dotted[0].x), tuple(dotted[0].y)) == ((2, 4), (end, end))
 
 
@@ -120,8 +127,7 @@ def test_a_run_with_secret_noise_stands_against_the_same_without() -> None:
     small = {**PEOPLE, "n_users": 200, "n_items": 40, "n_ratings": 3000, "rank": 3}
     secret = run(RunSpec.fitting({**small, "secret": True, "split_seed": 1}))
     bare = run(RunSpec.fitting({**small, "mechanism": "none", "epsilon": None, "seed": 1}))
-    said = run_texts.verdict([Named("A", "with", secret), Named("B", "without", bare)])
-    assert "Gaussian noise raises one-shot moments' error by" in said
+    assert "Gaussian noise raises one-shot moments' error by" in verdict(secret, bare)
 
 
 def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:
@@ -136,21 +142,6 @@ def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[N
         for (below, one), (above, other) in itertools.pairwise(places):
             lines = 2 + one.count("<br>") + other.count("<br>")
             assert above - below >= 17 * lines / 2 - 1e-6
-
-
-def test_labels_never_overlap() -> None:
-    heights = [100.0, 101.0, 102.0, 150.0, 151.0]
-    moved = labels._apart(heights, [15.0] * 5, 300.0)
-    assert np.diff(moved).min() >= 15 - 1e-9
-    assert sum(moved) == pytest.approx(sum(heights))
-    # a name of two lines needs more room, and all stay within the figure
-    tall = [15.0, 30.0, 15.0, 15.0, 30.0]
-    for start in ([0.0, 1.0, 2.0, 50.0, 51.0], [280.0, 290.0, 295.0, 299.0, 300.0]):
-        moved = labels._apart(start, tall, 300.0)
-        needed = (np.array(tall[:-1]) + tall[1:]) / 2
-        assert (np.diff(moved) - needed).min() >= -1e-9
-        assert moved[0] >= tall[0] / 2 - 1e-9
-        assert moved[-1] <= 300 - tall[-1] / 2 + 1e-9
 
 
 def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
@@ -186,135 +177,111 @@ def test_other_run_charts(results: list[Named]) -> None:
 
 
 def test_words_match_the_numbers(results: list[Named]) -> None:
-    said = run_texts.observations(results)
-    nominal = next(s for s in said if "nominal" in s and "for each of 4 releases" in s)
+    sentences = run_texts.observations(results)
+    nominal = next(s for s in sentences if "nominal" in s and "for each of 4 releases" in s)
     assert "not a guarantee" in nominal
     for named in results:
         sentence = run_texts.beaten_sentence(named)
-        assert sentence in said
+        assert sentence in sentences
         name, against = named.result.best_baseline, named.result.against_baseline
         apart, half = against.mean, against.half_width
         assert f"the best baseline, {name}" in " ".join(sentence.split())
         assert ("is better than" in sentence) == (apart < -half)
         assert ("is worse than" in sentence) == (apart > half)
         assert ("is not significantly different" in sentence) == (abs(apart) <= half)
-    out = texts.observations(
-        [Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)], 1.0, 1e-5
-    )
-    assert any(
-        "tends to 1.1 and 2." in s and "costs 1.07 (Huber) or 1.47 (Laplace) times" in s
-        for s in out
-    )
-    out = texts.observations(
-        [Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], 1.0, 1e-5
-    )
-    assert any("1.48" in s for s in out)
-    pair = [Laplace.with_variance(2), Gaussian.with_variance(2)]
-    asked = Asked(
-        compare="variance",
-        alpha=1.5,
-        variance=2.0,
-        epsilon=1.0,
-        scales={},
-        sensitivity=1.0,
-        with_staircase=False,
-        delta=1e-5,
-        samples=100,
-        seed=0,
-        view="density",
-    )
-    said = texts.verdict(pair, asked)
-    assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise protects one release best")
-    assert "best: at most 63.8 % right guesses (Laplace 69.7)" in said
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        (
+            [Huber.with_variance(2, alpha=1.5), Laplace.with_variance(2)],
+            ["tends to 1.1 and 2.", "costs 1.07 (Huber) or 1.47 (Laplace) times"],
+        ),
+        ([Huber.with_epsilon(1, 1, alpha=1.5), Laplace.with_epsilon(1, 1)], ["1.48"]),
+    ],
+)
+def test_words_on_mechanisms_match_their_numbers(pair: list[Mechanism], words: list[str]) -> None:
+    sentences = texts.observations(pair, 1.0, 1e-5)
+    assert any(all(word in sentence for word in words) for sentence in sentences), sentences
 
 
 def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None:
     quiet, noisy, other = results
+    lost = "no longer significantly better than the best baseline"
     for shown in ([quiet, noisy], [noisy], [other], [quiet]):
-        said = run_texts.verdict(shown)
-        best = shown[-1]
-        against = best.result.against_baseline
-        apart, half = against.mean, against.half_width
-        lost = "no longer significantly better than the best baseline"
-        assert ("better than the best baseline" in said.replace(lost, "")) == (apart < -half)
-        assert (lost in said) <= (abs(apart) <= half and quiet in shown)
-        assert ("worse than the best baseline" in said) == (apart > half)
-        assert best.result.spec.card.title in said
-    # without the same algorithm free of noise, the error itself is said
-    assert re.search(
-        r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", run_texts.verdict([quiet, noisy])
-    )
-    assert "has RMSE" in run_texts.verdict([quiet, other])
+        sentence, best = verdict(*shown), shown[-1].result
+        apart, half = best.against_baseline.mean, best.against_baseline.half_width
+        assert ("better than the best baseline" in sentence.replace(lost, "")) == (apart < -half)
+        assert (lost in sentence) <= (abs(apart) <= half and quiet in shown)
+        assert ("worse than the best baseline" in sentence) == (apart > half)
+        assert best.spec.card.title in sentence
     # the noise on single ratings is nominal, and said to be
-    assert run_texts.verdict([quiet, noisy]).startswith("At nominal total ε = ")
+    assert verdict(quiet, noisy).startswith("At nominal total ε = ")
+    assert re.search(r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", verdict(quiet, noisy))
+    # without the same algorithm free of noise, the error itself is said
+    assert "has RMSE" in verdict(quiet, other)
     # of runs that are not as far along, no difference is said; nor that one is finished
     part = replace(noisy.result, metrics=noisy.result.metrics[:1], finished=False)
-    said = run_texts.verdict([quiet, replace(noisy, result=part)])
-    assert said.startswith(f"After 1 of {part.spec.length} iterations, at nominal total ε = ")
-    assert "has RMSE" in said
+    sentence = verdict(quiet, replace(noisy, result=part))
+    start = f"After 1 of {part.spec.length} iterations, at nominal total ε = "
+    assert sentence.startswith(start)
+    assert "has RMSE" in sentence
     # the least error among different ε is mostly the largest's: of how many it is the best is said
     twice = noisy.result.ledger.plus(noisy.result.ledger.releases)
-    longer = replace(noisy, result=replace(noisy.result, ledger=twice))
-    both = run_texts.verdict([noisy, longer])
-    assert both.startswith("The best of 2 runs: at nominal total ε = ")
+    longer = replace(noisy.result, ledger=twice)
+    best_of_two = "The best of 2 runs: at nominal total ε = "
+    assert verdict(noisy, longer).startswith(best_of_two)
+
+
+def half_width(ours: RunResult, theirs: RunResult, clip: bool) -> float:
+    """Half of a 95 % interval of their difference in RMSE, by the bootstrap over test ratings."""
+    test = ours.split.test
+    predicted = [each.model.predict(test.users, test.items) for each in (ours, theirs)]
+    squares = [((clipped(p, test) if clip else p) - test.values) ** 2 for p in predicted]
+    draws = np.random.default_rng(0).integers(0, len(test), (3000, len(test)))
+    roots = [[np.sqrt(each[k].mean()) for k in draws] for each in squares]
+    return float(1.96 * np.std(np.subtract(*roots)))
 
 
 def test_the_verdict_of_a_comparison_names_both_their_difference_and_the_baseline(
     results: list[Named],
 ) -> None:
-    base = results[0].result.spec.replace(mechanism="huber", total_epsilon=50.0)
+    base = BASE.replace(mechanism="huber", total_epsilon=50.0)
     als, irls = (run(base.replace(algorithm=name)) for name in ("als", "irls"))
-    less = 100 * (1 - als.final.test_rmse_clipped / irls.final.test_rmse_clipped)
-    test = als.split.test
-    squares = [
-        (clipped(one.model.predict(test.users, test.items), test) - test.values) ** 2
-        for one in (als, irls)
-    ]
-    rng = np.random.default_rng(0)
-    roots = [
-        [np.sqrt(each[k].mean()) for each in squares]
-        for k in rng.integers(0, len(test), (2000, len(test)))
-    ]
-    half = 1.96 * np.std([one - other for one, other in roots]) / irls.final.test_rmse_clipped
-    for pair in ([als, irls], [irls, als]):
-        said = run_texts.verdict([Named("A", "", pair[0]), Named("B", "", pair[1])])
-        size = re.search(r"In one draw .*, ALS's error is (\S+) ± (\S+) % below IRLS's, and", said)
+    ours, theirs = als.final.test_rmse_clipped, irls.final.test_rmse_clipped
+    for pair in ((als, irls), (irls, als)):
+        sentence = verdict(*pair)
+        size = re.search(
+            r"In one draw .*, ALS's error is (\S+) ± (\S+) % below IRLS's, and", sentence
+        )
         assert size is not None
-        assert float(size[1]) == pytest.approx(less, rel=0.05)
-        assert float(size[2]) == pytest.approx(100 * half, rel=0.2)
-        assert said.endswith(f"{als.against_baseline.than('the best baseline')}.")
+        assert float(size[1]) == pytest.approx(100 * (1 - ours / theirs), rel=0.05)
+        half = 100 * half_width(als, irls, clip=True) / theirs
+        assert float(size[2]) == pytest.approx(half, rel=0.2)
+        assert sentence.endswith(f"{als.against_baseline.than('the best baseline')}.")
     quiet = results[0].result
-    said = run_texts.verdict([Named("A", "", quiet), Named("B", "", quiet)])
-    assert "ALS (A)'s error is not significantly different from ALS (B)'s, and" in said
+    same = "ALS (A)'s error is not significantly different from ALS (B)'s, and"
+    assert same in verdict(quiet, quiet)
     # an ε of one user is none of one rating
-    releases = (replace(one, unit="user") for one in irls.ledger.releases)
+    releases = (replace(each, unit="user") for each in irls.ledger.releases)
     of_users = replace(irls, ledger=replace(irls.ledger, releases=tuple(releases)))
-    said = run_texts.verdict([Named("A", "", als), Named("B", "", of_users)])
-    assert said.startswith("The best of 2 runs: at nominal total ε = ")
-    assert "IRLS" not in said
-    gaussian = run(base.replace(mechanism="gaussian"))
-    said = run_texts.verdict([Named("A", "", als), Named("B", "", gaussian)])
-    assert {"ALS (Huber)", "ALS (Gaussian)"} <= set(re.findall(r"ALS \(\w+\)", said))
+    sentence = verdict(als, of_users)
+    assert sentence.startswith("The best of 2 runs: at nominal total ε = ")
+    assert "IRLS" not in sentence
+    names = re.findall(r"ALS \(\w+\)", verdict(als, run(base.replace(mechanism="gaussian"))))
+    assert {"ALS (Huber)", "ALS (Gaussian)"} <= {*names}
 
 
 def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
     results: list[Named],
 ) -> None:
-    quiet, noisy, other = results
-    said = run_texts.observations([quiet, noisy, other])
-    judged = [s for s in said if s.startswith("Noise (")]
-    assert len(judged) == 1  # C differs in its algorithm too, so its difference is not called noise
-    test = quiet.result.split.test
-    errors = [n.result.model.predict(test.users, test.items) - test.values for n in (quiet, noisy)]
-    rng = np.random.default_rng(0)
-    draws = []
-    for _ in range(4000):
-        k = rng.integers(0, len(test), len(test))
-        draws.append(np.sqrt(np.mean(errors[1][k] ** 2)) - np.sqrt(np.mean(errors[0][k] ** 2)))
-    half = float(judged[0].split("±")[1].split(",")[0].split(":")[0])
-    assert half == pytest.approx(
-        1.96 * np.std(draws), rel=0.1
-    )  # the bootstrap of the same difference
+    sentences = [s for s in run_texts.observations(results) if s.startswith("Noise (")]
+    # C differs in its algorithm too, so its difference is not called noise
+    (judged,) = sentences
+    half = float(re.split("[,:]", judged.split("±")[1])[0])
+    quiet, noisy, _ = (named.result for named in results)
+    assert half == pytest.approx(half_width(noisy, quiet, clip=False), rel=0.1)
 
 
 def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,8 @@ from pages.parts.frame import drag
 from pages.parts.mechanisms import charts
 from pages.parts.server.layers import on_request
 from pages.parts.ui import figures
-from tests.app.test_layers import answer
-from tests.app.test_pages import fresh_visitor, open_page, verdict_of  # noqa: F401 - a fixture
+from tests.app.answers import Behind, answer
+from tests.app.visits import open_page, read
 
 LOOK = ("#2B3741", 1.0, False)
 SLIDERS = {
@@ -34,13 +36,20 @@ SLIDERS = {
     "budget": "u_count",
     "plan": "n_margin_mean",
 }
+AHEAD = on_request.Ahead(Behind())
+SLOW = ("budget", "plan")
+
+
+def sent(values: Sequence[float], draw: Callable[[Any], drag.Frame]) -> Any:
+    """What a browser gets for the values of a slider."""
+    return json.loads(drag.frames(values, draw, LOOK, str))
 
 
 def fetched(path: str) -> Any:
     """What a browser reads there."""
-    status, headers, body = answer(on_request.Ahead, path)
-    assert (status, headers["content-encoding"]) == (200, "gzip")
-    return json.loads(gzip.decompress(body))
+    offer = answer(AHEAD, path)
+    assert (offer.status, offer.headers["content-encoding"]) == (200, "gzip")
+    return json.loads(gzip.decompress(offer.body))
 
 
 def of_alpha(alpha: float) -> drag.Frame:
@@ -50,22 +59,22 @@ def of_alpha(alpha: float) -> drag.Frame:
 
 def applied(figure: Any, paths: list[list[str | int]], values: list[Any]) -> Any:
     """``figure`` with ``values`` at ``paths``, as the browser's script puts them there."""
-    for path, value in zip(paths, values, strict=True):
-        part = figure
-        for name in path[:-1]:
-            part = part[name]
-        part[path[-1]] = value
+    figure = json.loads(json.dumps(figure))
+    for (*way, last), value in zip(paths, values, strict=True):
+        reduce(getitem, way, figure)[last] = value
     return figure
 
 
 def numbers(part: Any) -> Any:
     """``part`` of a figure with its packed arrays as numbers of single precision."""
-    if isinstance(part, dict) and "bdata" in part:
-        packed = np.frombuffer(base64.b64decode(part["bdata"]), f"<{part['dtype']}")
-        return packed.astype("f4").tolist() if part["dtype"][0] == "f" else packed.tolist()
-    if isinstance(part, dict):
-        return {name: numbers(one) for name, one in part.items()}
-    return [numbers(one) for one in part] if isinstance(part, list) else part
+    if isinstance(part, list):
+        return [numbers(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if "bdata" not in part:
+        return {name: numbers(each) for name, each in part.items()}
+    packed = np.frombuffer(base64.b64decode(part["bdata"]), f"<{part['dtype']}")
+    return packed.astype("f4" if part["dtype"][0] == "f" else packed.dtype).tolist()
 
 
 @pytest.mark.parametrize(
@@ -78,32 +87,39 @@ def numbers(part: Any) -> Any:
 def test_what_differs_makes_of_each_figure_every_other(
     values: Sequence[float], draw: Callable[[float], drag.Frame]
 ) -> None:
-    sent = json.loads(drag.frames(values, draw, LOOK, str))
-    drawn = [draw(value) for value in values]
-    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in sent["verdicts"]]
-    assert said == [frame.verdict for frame in drawn]
-    for name, changes in sent["figures"].items():
+    differences, drawn = sent(values, draw), [draw(value) for value in values]
+    assert [read(text) for text in differences["verdicts"]] == [frame.verdict for frame in drawn]
+    for name, changes in differences["figures"].items():
         plain = [drag._plain(figures.ready(frame.figures[name], LOOK)) for frame in drawn]
-        for k, here in enumerate(changes["values"]):
+        for expected, here in zip(plain, changes["values"], strict=True):
             for other in plain:
-                made = applied(json.loads(json.dumps(other)), changes["paths"], here)
-                assert numbers(made) == numbers(plain[k])
+                assert numbers(applied(other, changes["paths"], here)) == numbers(expected)
+
+
+def test_a_value_at_which_nothing_can_be_drawn_is_left_out() -> None:
+    def draw(value: float) -> drag.Frame:
+        if value == 2.0:
+            raise ParameterError("value", value, "another")
+        return of_alpha(value)
+
+    result = sent([1.0, 2.0, 3.0], draw)
+    assert result["verdicts"] == ["It is 1.0.", None, "It is 3.0."]
+    assert [v is None for v in result["figures"]["curve"]["values"]] == [False, True, False]
 
 
 def test_a_finished_run_is_shown_after_any_iteration_on_the_axes_of_the_end() -> None:
     specs = [RunSpec.of(n_users=60, n_items=50, iterations=n, rank=3) for n in (5, 9)]
     results = compare_view.named([list(watched(spec))[-1] for spec in specs])
-    frames = {step: compare_view._frame(results, True, step) for step in (1, 7, 9)}
-    ends = [frame.figures["rmse"].layout for frame in frames.values()]
-    assert len({(tuple(end.xaxis.range), tuple(end.yaxis.range)) for end in ends}) == 1
-    longest = {k: max(len(t.x) for t in f.figures["rmse"].data) for k, f in frames.items()}
-    assert longest[1] < longest[7] < longest[9]
-    last = [frames[k].figures["completed"].data[1].z for k in (7, 9)]
-    assert (last[0] == last[1]).all()  # the shorter run had ended
-    first = [frames[k].figures["completed"].data[2].z for k in (1, 9)]
-    assert (first[0] != first[1]).any()
-    assert frames[1].verdict.startswith("After iteration 1, the error")
-    assert frames[9].verdict == texts.verdict(results)
+    frames = [compare_view._frame(results, True, step) for step in (1, 7, 9)]
+    curves = [frame.figures["rmse"] for frame in frames]
+    assert len({(*c.layout.xaxis.range, *c.layout.yaxis.range) for c in curves}) == 1
+    lengths = [max(len(trace.x) for trace in curve.data) for curve in curves]
+    assert lengths == sorted({*lengths})  # each is longer than the one before
+    first, later, last = (frame.figures["completed"].data for frame in frames)
+    assert (later[1].z == last[1].z).all()  # the shorter run had ended
+    assert (first[2].z != last[2].z).any()
+    assert frames[0].verdict.startswith("After iteration 1, the error")
+    assert frames[-1].verdict == texts.verdict(results)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +153,8 @@ def test_tables_follow_too_and_end_as_the_page_does(
     assert not any(frame.verdict == frames[-1].verdict for frame in frames[:3])
     unwatched = [replace(result, pictures={}) for result in results]
     assert draw(unwatched, 20).cells == frames[-1].cells  # what the last picture shows
-    sent = json.loads(drag.frames([1, 20], lambda k: draw(results, int(k)), LOOK, str))
-    assert sent["cells"] == {name: [list(frames[k].cells[name]) for k in (0, -1)]}
+    cells = sent([1, 20], lambda k: draw(results, int(k)))["cells"]
+    assert cells == {name: [list(frames[k].cells[name]) for k in (0, -1)]}
 
 
 def test_new_words_of_a_topic_are_marked_until_the_end() -> None:
@@ -156,48 +172,36 @@ def test_new_words_of_a_topic_are_marked_until_the_end() -> None:
     assert not any("●" in head for head in [*view._heads(item, 5), *view._heads(item, 100)])
 
 
-def test_a_value_at_which_nothing_can_be_drawn_is_left_out() -> None:
-    def draw(value: float) -> drag.Frame:
-        if value == 2.0:
-            raise ParameterError("value", value, "another")
-        return of_alpha(value)
-
-    sent = json.loads(drag.frames([1.0, 2.0, 3.0], draw, LOOK, str))
-    assert sent["verdicts"] == ["It is 1.0.", None, "It is 3.0."]
-    assert [one is None for one in sent["figures"]["curve"]["values"]] == [False, True, False]
-
-
-@pytest.mark.parametrize(("page", "slider"), SLIDERS.items())
+@pytest.mark.parametrize(
+    ("page", "slider"),
+    [pytest.param(*o, marks=[pytest.mark.long] * (o[0] in SLOW)) for o in SLIDERS.items()],
+)
 def test_a_page_offers_what_it_shows_at_each_value(page: str, slider: str) -> None:
     app = open_page(page)
-    places = [html.proto.body for html in app.get("html")]
-    (place,) = [body for body in places if f'data-slider="{slider}"' in body]
-    (address,) = re.findall('data-ahead="([^"]+)"', place)
-    (at,) = re.findall('data-at="([^"]+)"', place)
-    sent = fetched(f"/base/{address}")
-    verdicts = sent["verdicts"]
-    assert verdicts[int(at)].replace("\N{NO-BREAK SPACE}", " ") == verdict_of(app).replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
+    (place,) = [h.proto.body for h in app.get("html") if f'data-slider="{slider}"' in h.proto.body]
+    address, at = (re.search(f'{name}="([^"]+)"', place)[1] for name in ("data-ahead", "data-at"))
+    offer = fetched(f"/base/{address}")
+    verdicts = offer["verdicts"]
+    assert read(verdicts[int(at)]) == app.verdict
     assert len(set(verdicts)) > len(verdicts) / 3
-    assert sent["figures"]
+    assert offer["figures"]
 
 
 def test_offers_are_made_once_when_somebody_asks_and_the_oldest_are_forgotten() -> None:
-    made: list[str] = []
+    calls: list[str] = []
 
     def make() -> str:
-        made.append("once")
-        return json.dumps("made")
+        calls.append("once")
+        return json.dumps("an offer")
 
     first = on_request.offer("a-first", make)
-    assert not made
-    assert [fetched(f"/{first}") for _ in range(2)] == ["made"] * 2
-    assert made == ["once"]
+    assert not calls
+    assert [fetched(f"/{first}") for _ in range(2)] == ["an offer"] * 2
+    assert calls == ["once"]
     for k in range(on_request._MOST_OFFERS):
         on_request.offer(f"a-{k}", make)
     on_request._made.cache_clear()
-    assert answer(on_request.Ahead, f"/{first}")[0] == 404
-    assert answer(on_request.Ahead, "/ahead/nothing")[0] == 404
+    for path in (f"/{first}", "/ahead/nothing"):
+        assert answer(AHEAD, path).status == 404
     for path, method in (("/ahead/a-1", "POST"), ("/elsewhere", "GET")):
-        assert answer(on_request.Ahead, path, method=method)[2] == b"behind"
+        assert answer(AHEAD, path, method=method).body == b"behind"

@@ -21,7 +21,7 @@ from pages.parts.server.queue import Ticket
 from pages.parts.ui.figures import bars
 from pages.parts.ui.labels import _apart, wrapped
 from pages.parts.ui.on_screen import Shown
-from tests.app.test_pages import fresh_visitor, open_page  # noqa: F401 - a fixture
+from tests.app.visits import open_page, shows
 
 HEIGHTS = st.lists(st.floats(0, 320), min_size=1, max_size=8)
 
@@ -42,6 +42,8 @@ def test_names_never_meet_and_stay_within_the_figure(
 
 def test_names_that_do_not_meet_stay_where_they_are() -> None:
     assert _apart([20.0, 80.0, 200.0], [17.0] * 3, 320.0) == [20.0, 80.0, 200.0]
+    heights = [100.0, 101.0, 102.0, 150.0, 151.0]  # and others move both ways alike
+    assert sum(_apart(heights, [15.0] * 5, 300.0)) == pytest.approx(sum(heights))
 
 
 def test_long_names_take_lines() -> None:
@@ -70,9 +72,9 @@ def test_a_handout_says_what_the_screen_says_and_escapes_it() -> None:
 
 
 def test_a_bad_mode_in_a_link_is_named() -> None:
-    (said,) = open_page("home", present="maybe").warning
-    assert "'maybe' is not allowed here: it must be true or false" in said.value
-    assert not open_page("home", present="true").warning
+    bad = open_page("home?present=maybe")
+    shows(bad, "'maybe' is not allowed here: it must be true or false", kinds=["warning"])
+    assert not open_page("home?present=true").warning
 
 
 def test_the_estimate_grows_with_the_work_and_learns_from_runs() -> None:
@@ -137,12 +139,3 @@ class _InLine(Ticket):
     @property
     def place(self) -> int:
         return int(self.at)  # type: ignore[attr-defined]
-
-
-def test_the_example_is_marked_once_a_setting_differs() -> None:
-    usual = open_page("completion")
-    assert any("**Example**" in c.value for c in usual.caption)
-    assert not any("not your settings" in i.value for i in usual.info)
-    other = open_page("completion", rank="7")
-    assert any("**Example, not your settings**" in i.value for i in other.info)
-    assert any(m.value.startswith("Example: ") for m in other.markdown)

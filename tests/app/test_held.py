@@ -15,9 +15,8 @@ from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import job as results
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
-from tests.app.test_pages import fresh_visitor, open_page
+from tests.app.visits import open_page, shows
 
-__all__ = ["fresh_visitor"]
 SMALL = RunSpec.of(n_users=60, n_items=40, observed=0.4, rank=3, iterations=2)
 SIZE = {"n_users": 4000, "n_items": 3000, "observed": 0.01, "rank": 40, "iterations": 1}
 LARGE = RunSpec.of(**SIZE)
@@ -32,10 +31,10 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.long
 def test_what_a_job_gives_is_counted_as_it_was_sent(worker: Worker) -> None:
-    results = [f[1] for f in worker.draw(steps, [SMALL, LARGE]) if f is not None and f[1]]
-    held_here = {r.spec: r for r in results}
-    alone = [len(pickle.dumps(r)) for r in held_here.values()]
-    assert worker.held == pytest.approx(sum(alone), rel=0.01)
+    drawn = [each[1] for each in worker.draw(steps, [SMALL, LARGE]) if each is not None]
+    last = {result.spec: result for result in drawn if result}
+    alone = sum(len(pickle.dumps(result)) for result in last.values())
+    assert worker.held == pytest.approx(alone, rel=0.01)
     assert worker.held > 8 * 40 * 7000
 
 
@@ -107,11 +106,9 @@ def test_the_size_that_is_known_before_is_no_more_than_what_comes(
 
 
 def test_the_largest_link_is_refused_before_it_runs() -> None:
-    app = open_page(
-        "completion", dataset="low-rank", n="2", n_users="200000", n_items="200000",
-        observed="0.0001", rank="256", iterations="1", run="1",
-    )  # fmt: skip
-    assert any("The results would take 1,638 MB" in error.value for error in app.error)
+    size = "n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
+    app = open_page(f"completion?dataset=low-rank&n=2&run=1&{size}")
+    shows(app, "The results would take 1,638 MB", kinds=["error"])
     assert jobs.current("run") is None
 
 
@@ -133,14 +130,14 @@ def test_only_its_own_tab_goes_on_with_a_visit_and_once(monkeypatch: pytest.Monk
 
 
 def job(box: Box, kind: str, megabytes: float, *, state: str = "done") -> Job:
-    made = Job(kind=kind, results=["something"], state=state)
-    box.replace(made)
-    box.make_room(made, megabytes)
-    return made
+    holder = Job(kind=kind, results=["something"], state=state)
+    box.replace(holder)
+    box.make_room(holder, megabytes)
+    return holder
 
 
 def kinds(box: Box) -> list[str]:
-    return sorted(k for k in ("run", "factors", "audit") if box.standing(k) is not None)
+    return [k for k in ("audit", "factors", "run") if box.standing(k) is not None]
 
 
 @pytest.fixture
@@ -156,9 +153,8 @@ def test_the_oldest_results_of_a_visit_go_first() -> None:
     box = Box()
     job(box, "run", 40)
     job(box, "factors", 40)
-    third = job(box, "audit", 50)
+    assert "were let go" in job(box, "audit", 50).let_go
     assert kinds(box) == ["audit", "factors"]
-    assert "were let go" in third.let_go
     again = job(box, "audit", 50)  # in the place of the former one of its kind
     assert kinds(box) == ["audit", "factors"]
     assert box.current("audit") is again
@@ -166,41 +162,35 @@ def test_the_oldest_results_of_a_visit_go_first() -> None:
 
 
 @pytest.mark.usefixtures("caps")
-def test_a_job_that_goes_on_is_not_let_go() -> None:
-    box = Box()
-    going = job(box, "run", 60, state="running")
-    with pytest.raises(DPMCError, match="would take 110 MB, and at most 100 MB are held"):
-        job(box, "factors", 50)
-    assert box.current("run") is going
-
-
-@pytest.mark.usefixtures("caps")
 def test_what_finds_no_room_takes_nothing_away() -> None:
     box = Box()
     done = job(box, "run", 40)
-    job(box, "audit", 60, state="running")
+    running = job(box, "audit", 60, state="running")
     with pytest.raises(DPMCError, match="would take 150 MB, and at most 100 MB are held"):
         job(box, "factors", 90)  # not even without the run
-    assert box.standing("run") is done
+    assert (box.standing("run"), box.current("audit")) == (done, running)
     assert results.RESULTS.of(done) == 40
-    other, mine = Box(), Box()
-    job(other, "run", 100)
-    kept = job(mine, "run", 45)
-    with pytest.raises(DPMCError, match="those of all visitors together"):
-        job(mine, "audit", 100)
-    assert mine.standing("run") is kept
-    assert mine.current("audit").let_go == ""  # type: ignore[union-attr]
+    others, box = [Box(), Box()], Box()
+    job(others[0], "run", 100)
+    former = job(box, "run", 45)
+    with pytest.raises(DPMCError, match="those of all visitors together may take 250 MB"):
+        job(box, "audit", 100)
+    assert box.standing("run") is former
+    assert box.current("audit").let_go == ""  # type: ignore[union-attr]
 
 
 @pytest.mark.usefixtures("caps")
 def test_where_all_visits_leave_no_room_ones_own_older_results_make_it() -> None:
     boxes = [Box() for _ in range(3)]
-    job(boxes[0], "run", 100)
-    job(boxes[1], "run", 100)
-    job(boxes[2], "run", 45)
+    for box, megabytes in zip(boxes, (100, 100, 45), strict=True):
+        job(box, "run", megabytes)
     again = job(boxes[2], "run", 50)
     assert boxes[2].standing("run") is again
-    assert results.RESULTS.megabytes == 250
+    job(boxes[0], "run", 90)
+    assert results.RESULTS.megabytes == 240
+    del boxes, box, again
+    gc.collect()
+    assert results.RESULTS.megabytes == 0  # what is gone is given back
 
 
 @pytest.mark.usefixtures("caps")
@@ -221,17 +211,3 @@ def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> Non
     assert box.standing("audit") is done
     assert results.RESULTS.of(going) == 0
     assert going.results == [None]
-
-
-@pytest.mark.usefixtures("caps")
-def test_all_visits_have_a_limit_and_what_is_gone_is_given_back() -> None:
-    boxes = [Box() for _ in range(3)]
-    job(boxes[0], "run", 100)
-    job(boxes[1], "run", 100)
-    with pytest.raises(DPMCError, match="those of all visitors together may take 250 MB"):
-        job(boxes[2], "run", 100)
-    job(boxes[2], "run", 40)
-    job(boxes[0], "run", 90)  # a visitor's new results take the place of their old ones
-    del boxes
-    gc.collect()
-    assert results.RESULTS.megabytes == 0

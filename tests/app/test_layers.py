@@ -12,49 +12,15 @@ import app
 from dpmc_core.paths import DATA
 from pages.parts.server import loading
 from pages.parts.server.layers import compressed, early, icons
-from tests.apart import run_apart
-
-
-def answer(
-    layer: Any,
-    path: str,
-    *,
-    content: bytes = b"behind",
-    kind: bytes = b"text/html; charset=utf-8",
-    status: int = 200,
-    extra: list[tuple[bytes, bytes]] | None = None,
-    method: str = "GET",
-    **headers: str,
-) -> tuple[int, dict[str, str], bytes]:
-    """What ``layer`` answers, in front of a server that answers in two pieces."""
-    said: list[Any] = []
-
-    async def behind(scope: Any, receive: Any, send: Any) -> None:
-        its = [(b"content-type", kind), *(extra or [])]
-        await send({"type": "http.response.start", "status": status, "headers": its})
-        await send({"type": "http.response.body", "body": content[:9], "more_body": True})
-        await send({"type": "http.response.body", "body": content[9:]})
-
-    async def send(message: Any) -> None:
-        said.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
-    scope = {"type": "http", "method": method, "path": path, "headers": raw}
-    run_apart(layer(behind)(scope, receive, send))
-    found = {k.decode(): v.decode() for k, v in said[0]["headers"]}
-    return said[0]["status"], found, b"".join(m.get("body", b"") for m in said[1:])
-
+from tests.app.answers import Behind, answer
 
 PAGE = b"<html><head><title>x</title></head><body></head></body></html>"
 
 
 def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:
-    _, headers, body = answer(early.Early, "/", content=PAGE, accept="text/html,*/*")
-    assert int(headers["content-length"]) == len(body) > len(PAGE)
-    head, rest = body.split(b"</head>", 1)
+    page = answer(early.Early(Behind(PAGE)), accept="text/html,*/*")
+    assert int(page.headers["content-length"]) == len(page.body) > len(PAGE)
+    head, rest = page.body.split(b"</head>", 1)
     assert rest == b"<body></head></body></html>"
     assert head.count(f"<script>{early.WHERE}</script>".encode()) == 1
     named = re.findall(r'href="\./static/(js/[^"]+)"', head.decode())
@@ -66,28 +32,26 @@ def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("behind", "method"),
     [
-        {"status": 304},
-        {"kind": b"text/plain"},
-        {"extra": [(b"content-disposition", b"attachment")]},
-        {"extra": [(b"content-encoding", b"gzip")]},
-        {"method": "HEAD"},
+        (Behind(PAGE, status=304), "GET"),
+        (Behind(PAGE, b"text/plain"), "GET"),
+        (Behind(PAGE, extra=((b"content-disposition", b"attachment"),)), "GET"),
+        (Behind(PAGE, extra=((b"content-encoding", b"gzip"),)), "GET"),
+        (Behind(PAGE), "HEAD"),
     ],
     ids=str,
 )
-def test_what_is_no_page_stays_as_it_is(how: dict[str, Any]) -> None:
-    assert answer(early.Early, "/", content=PAGE, **{"accept": "text/html", **how})[2] == PAGE
+def test_what_is_no_page_stays_as_it_is(behind: Behind, method: str) -> None:
+    assert answer(early.Early(behind), method=method, accept="text/html").body == PAGE
 
 
 @pytest.mark.parametrize(("accept", "named"), [("text/html,*/*", True), ("*/*", False)])
 def test_pages_for_browsers_that_take_gzip_have_the_names_too(accept: str, named: bool) -> None:
-    def layer(inner: Any) -> early.Early:
-        return early.Early(GZipMiddleware(inner, minimum_size=1))  # as Streamlit compresses
-
-    _, headers, body = answer(layer, "/", content=PAGE, accept=accept, accept_encoding="gzip")
-    assert (b"modulepreload" in body) == named
-    assert (headers.get("content-encoding") == "gzip") == (not named)
+    layer = early.Early(GZipMiddleware(Behind(PAGE), minimum_size=1))  # as Streamlit compresses
+    page = answer(layer, accept=accept, accept_encoding="gzip")
+    assert (b"modulepreload" in page.body) == named
+    assert (page.headers.get("content-encoding") == "gzip") == (not named)
 
 
 def test_code_loaded_first_exists() -> None:
@@ -150,20 +114,15 @@ def test_the_first_gets_the_whole_font_and_later_ones_the_small(
     path = icons._font()
     assert path is not None
     address = f"/lab/static/media/{path.name}"
-    asked: list[Any] = []
-    monkeypatch.setattr(compressed.SLOWLY, "submit", lambda *work: asked.append(work))
-    layer = icons.Icons(None)  # type: ignore[arg-type]
-
-    def same(behind: Any) -> Any:
-        layer._app = behind
-        return layer
-
-    assert answer(same, address)[2] == answer(same, address)[2] == b"behind"
-    assert len(asked) == 1  # made once
+    works: list[Any] = []
+    monkeypatch.setattr(compressed.SLOWLY, "submit", lambda *work: works.append(work))
+    layer = icons.Icons(Behind())
+    assert [answer(layer, address).body for _ in range(2)] == [b"behind"] * 2
+    assert len(works) == 1  # made once
     layer._small = small
-    status, headers, body = answer(same, address)
-    assert (status, body, headers["cache-control"]) == (200, small, "no-cache")
-    again, _, nothing = answer(same, address, if_none_match=headers["etag"])
-    assert (again, nothing) == (304, b"")
-    assert answer(same, address, range="bytes=0-9")[2] == b"behind"
-    assert answer(same, "/static/media/other.woff2")[2] == b"behind"
+    font = answer(layer, address)
+    assert (font.status, font.body, font.headers["cache-control"]) == (200, small, "no-cache")
+    again = answer(layer, address, if_none_match=font.headers["etag"])
+    assert (again.status, again.body) == (304, b"")
+    assert answer(layer, address, range="bytes=0-9").body == b"behind"
+    assert answer(layer, "/static/media/other.woff2").body == b"behind"

@@ -10,16 +10,15 @@ import pytest
 from pages.parts.frame.share import notebook
 from pages.parts.ui import glossary
 from pages.parts.ui.on_screen import Shown
-from tests.app.test_pages import fresh_visitor, verdict_of  # noqa: F401 - a fixture
-from tests.app.test_tabs import opened
+from tests.app.visits import opened
 from tests.executed import PLOTLY, executed, pictures, printed
 
-QUESTIONS = {
-    "recommend": ("completion", {"question": "recommend"}),
-    "staircase": ("mechanisms", {"m_staircase": "true"}),
-    "people": ("completion", {"question": "people"}),
-}
-STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
+STATES = [
+    *glossary.PAGES,
+    "completion?question=recommend",
+    "mechanisms?m_staircase=true",
+    "completion?question=people",
+]
 
 
 @pytest.mark.nightly
@@ -27,13 +26,12 @@ STATES = {name: (name, {}) for name in glossary.PAGES} | QUESTIONS
 def test_a_page_as_a_notebook_runs_and_draws_what_the_page_draws(
     state: str, tmp_path: Path
 ) -> None:
-    name, params = STATES[state]
-    app = opened(name, **params)
+    app = opened(state)
     shown: Shown = app.session_state["on-screen"]
     text = notebook(shown, "http://x/?a=1", date(2026, 1, 2))
     assert text == notebook(shown, "http://x/?a=1", date(2026, 1, 2))
     found = executed(text, tmp_path)
-    assert verdict_of(app).replace("*", "") in found.cells[0].source.replace("*", "").replace(
+    assert app.verdict.replace("*", "") in found.cells[0].source.replace("*", "").replace(
         "\N{NO-BREAK SPACE}", " "
     )
     assert pictures(found, PLOTLY) == len(shown.figures) >= 1
@@ -48,7 +46,7 @@ def test_a_notebook_computes_the_numbers_on_screen(tmp_path: Path) -> None:
     found = executed(notebook(app.session_state["on-screen"], "", date(2026, 1, 2)), tmp_path)
     best = found.cells[-1].outputs[0].data["text/plain"]
     epsilon = float(re.search(r"epsilon=([\d.]+)", best)[1])  # type: ignore[index]
-    assert f"{epsilon:.3g}" in verdict_of(app)
+    assert f"{epsilon:.3g}" in app.verdict
 
 
 def test_what_takes_long_is_no_cell_that_runs() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import parse_qsl
+from typing import Any
 
 import pytest
 from starlette.datastructures import Headers
@@ -21,7 +21,6 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.state import SessionState
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
-from streamlit.testing.v1 import AppTest
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
@@ -30,370 +29,236 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import job, jobs, settings, warm
 from pages.parts.server import sandbox as aside
 from tests.apart import run_apart
-from tests.app.test_pages import ROOT, by_label, fresh_visitor, open_page, verdict_of
-from tests.own.files import documents_zip, long_csv, pictures_zip
+from tests.app.visits import ROOT, Visit, open_page, shows
+from tests.own.files import documents_zip, long_csv, pictures_zip, table_of
 
-__all__ = ["fresh_visitor"]
 SECRET = "Zyxomma"  # stands in names and values of the uploaded file only
-
-
-@pytest.fixture(autouse=True)
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
-    return tmp_path / "runs.sqlite"
 
 
 def ratings_file() -> bytes:
     return long_csv(30, 12).replace(b"book 1", SECRET.encode() + b" 1")
 
 
-def upload(app: AppTest, name: str, data: bytes) -> AppTest:
-    app.file_uploader[0].set_value((name, data, "application/octet-stream"))
-    app.run()
-    assert not app.exception
-    return app
+def brought(content: bytes, name: str = "a.csv", kind: str = "ratings") -> Visit:
+    """The page of one's own data with a file in it."""
+    return open_page(f"datasets?d_view=own&d_holds={kind}").upload(content, name)
 
 
-def own_page(kind: str = "ratings") -> AppTest:
-    return open_page("datasets", d_view="own", d_holds=kind)
+def own_set(app: Visit) -> OwnSet:
+    """The visitor's one set."""
+    (owned,) = app.session_state["own-sets"].values()
+    return owned
 
 
-def go_to(app: AppTest, page: str) -> AppTest:
-    app.switch_page(f"{page}.py").run()
-    assert not app.exception
-    return app
+def follow(app: Visit, page: str, label: str) -> Visit:
+    """Follow the link to ``page`` that says ``label``."""
+    (query,) = [
+        link.proto.query_string
+        for link in app.get("page_link")
+        if link.proto.page == page and label in f"{link.proto.label} {link.proto.query_string}"
+    ]
+    app.query_params.clear()
+    return app.go_to(f"{page}?{query.lstrip('?')}")
 
 
-def finish(app: AppTest, kind: str) -> AppTest:
-    app.button(key="go").click().run()
-    return ended(app, kind, "done")
-
-
-def ended(app: AppTest, kind: str, how: str) -> AppTest:
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        job = jobs.current(kind)
-        if job is not None and not job.active:
-            assert job.state == how, job.error
-            app.run()
-            assert not app.exception
-            return app
-        time.sleep(0.05)
-    raise AssertionError("the run did not finish")
-
-
-def said_of(app: AppTest) -> str:
-    return "\n".join(m.value for m in app.markdown)
-
-
-def menu_of(app: AppTest, label: str) -> list[str]:
-    (box,) = [s for s in app.selectbox if s.label == label]
-    return list(box.options)
+def doubts(app: Visit) -> list[str]:
+    return [w.value for w in app.warning if "Please check" in w.value]
 
 
 @pytest.mark.long
 def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     own_store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    app = upload(own_page(), f"{SECRET}.csv", ratings_file())
+    app = brought(long_csv(60, 12).replace(b"book 1", SECRET.encode() + b" 1"), f"{SECRET}.csv")
     assert not app.error
-    said = " ".join(m.value for m in app.markdown)
-    assert "**Your ratings** can be chosen on every page that takes ratings" in said
-    assert any("leaks" in w.value for w in app.warning)
-    assert verdict_of(app).startswith("Your ratings: 30 users rated 12 items;")
-    assert "- 180 ratings from" in said
-    go_to(app, "completion")
-    assert menu_of(app, "Dataset")[0] == "Your ratings"
-    app.selectbox(key="dataset").select_index(0).run()
-    app.number_input(key="rank").set_value(2)
-    app.number_input(key="iterations").set_value(2)
-    finish(app, "run")
+    shows(
+        app,
+        "**Your ratings** can be chosen on every page that takes ratings",
+        "leaks",
+        "- 360 ratings from",
+    )
+    assert app.verdict.startswith("Your ratings: 60 users rated 12 items;")
+    follow(app, "completion", "dataset=Your+ratings")
+    assert app.widget("dataset").options[0] == "Your ratings"
+    app.press().wait("done")  # with its usual settings
     assert len(app.dataframe[0].value) == 3
     app.query_params["tab"] = "top-ten"
-    app.run()
-    assert SECRET in str(app.dataframe[1].value)  # the top ten names the visitor's own items
-    go_to(app, "tradeoffs")
-    app.selectbox(key="t_dataset_user").select_index(0)
-    app.text_input(key="t_total_epsilon_user").set_value("1")
-    app.number_input(key="t_seeds").set_value(1)
-    app.run()
-    finish(app, "sweep")
+    assert SECRET in str(app.run().dataframe[1].value)  # it names the visitor's own items
+    app.go_to("tradeoffs?t_dataset_user=Your ratings&t_total_epsilon_user=1&t_seeds=1")
+    app.press().wait("done")
     assert not app.error
-    swept = jobs.current("sweep")
-    assert swept is not None
-    assert swept.progress[0] == swept.progress[1] > 0
+    done, total = jobs.current("sweep").progress
+    assert done == total > 0
     with RunStore(own_store) as store:
         assert store.count() == 0
     printed = "".join(capfd.readouterr())
     assert '"kind": "run"' in printed  # the log is written …
-    assert SECRET not in printed  # … without a name or value of the data
-    address = " ".join(f"{k}={v}" for k, v in app.query_params.items())
-    assert SECRET not in address
-
-
-def follow(app: AppTest, page: str, label: str) -> AppTest:
-    (link,) = [one.proto for one in app.get("page_link") if label in one.proto.label]
-    assert link.page == page
-    app.query_params.clear()
-    app.query_params.update(parse_qsl(link.query_string.lstrip("?")))
-    return go_to(app, page)
+    assert SECRET not in f"{printed} {app.query_params}"  # … without a name or value of the data
 
 
 def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None:
-    app = open_page("plan", n_kind="model")
-    follow(app, "datasets", "Ask this of your own ratings")
-    upload(app, "a.csv", ratings_file())
+    app = open_page("plan?n_kind=model")
+    follow(app, "datasets", "Ask this of your own ratings").upload(ratings_file())
     follow(app, "plan", "Least ε of a private model on it")
-    assert app.selectbox(key="n_data_ratings").value == own_data_name(app)
-    assert "Ask this" not in " ".join(one.proto.label for one in app.get("page_link"))
+    assert app.widget("n_data_ratings").value == own_set(app).name
+    assert "Ask this" not in " ".join(link.proto.label for link in app.get("page_link"))
     assert not app.warning
-    app.button(key="n_go").click().run()
+    app.widget("n_go").click().run()
     job = jobs.current("plan")
-    assert job is not None
-    assert job.specs[0].base.dataset == own_data_name(app)
+    assert job.specs[0].base.dataset == own_set(app).name
     job.cancel()
 
 
 def test_a_rating_far_off_is_left_out_by_a_press() -> None:
-    app = upload(own_page(), "a.csv", ratings_file() + b"\n9,r1,book 2,99")
-
-    def scale() -> tuple[float, float] | None:
-        (one,) = app.session_state["own-sets"].values()
-        return one.entry.scale
-
-    said = [w.value for w in app.warning if "Please check" in w.value]
-    assert "99 stands in 1 cell, first in line 182; all others are 1 to 5." in said[0]
-    assert scale() == (1, 99)
-    by_label(app.button, "Leave out 99").click().run()
-    assert scale() == (1, 5)
-    assert not [w for w in app.warning if "Please check" in w.value]
+    """A browser sends a quote in a name as a code: the command names the file as it is called."""
+    app = brought(ratings_file() + b"\n9,r1,book 2,99", "my %22table%22 50%.csv")
+    assert shlex.split(own_set(app).words())[:2] == ["--data", 'my "table" 50%.csv']
+    assert "99 stands in 1 cell, first in line 182; all others are 1 to 5." in doubts(app)[0]
+    assert own_set(app).entry.scale == (1, 99)
+    app.press("Leave out 99")
+    assert own_set(app).entry.scale == (1, 5)
+    assert not doubts(app)
 
 
+@pytest.mark.long
 def test_a_separator_is_chosen_where_a_line_does_not_fit() -> None:
+    separator = "Cells are separated by"
     rows = ratings_file().replace(b",", b";").replace(b"book 2", b"a, b, c, d")
-    app = upload(own_page(), "a.csv", rows + b"\n9;r1;x;3;4")
-    (error,) = app.error
-    assert "line 182 has 5 cells where the others have 4" in error.value
-    by_label(app.selectbox, "Cells are separated by").set_value("comma").run()
-    assert "line 182" not in "".join(e.value for e in app.error)
-    app = upload(own_page(), "b.csv", ratings_file())
-    by_label(app.selectbox, "Cells are separated by").set_value("comma").run()
+    app = brought(rows + b"\n9;r1;x;3;4")
+    shows(app, "line 182 has 5 cells where the others have 4", kinds=["error"])
+    shows(app.choose(separator, "comma"), without=["line 182"], kinds=["error"])
+    app = brought(ratings_file()).choose(separator, "comma")
     assert not app.error
-    (one,) = app.session_state["own-sets"].values()
-    assert one.options() == {"separator": "comma"}
-    by_label(app.selectbox, "Cells are separated by").set_value("semicolon").run()
-    assert "The table has 1 column" in app.error[0].value
-    by_label(app.selectbox, "Cells are separated by").set_value("").run()
-    assert not app.error
-
-
-def test_the_command_names_a_file_as_it_is_called() -> None:
-    """A browser sends a quote in a name as a code."""
-    app = upload(own_page(), "my %22table%22 50%.csv", ratings_file())
-    (one,) = app.session_state["own-sets"].values()
-    assert shlex.split(one.words())[:2] == ["--data", 'my "table" 50%.csv']
+    assert own_set(app).options() == {"separator": "comma"}
+    shows(app.choose(separator, "semicolon"), "The table has 1 column", kinds=["error"])
+    assert not app.choose(separator, "").error
 
 
 def test_another_visitor_finds_nothing() -> None:
-    app = upload(own_page(), "a.csv", ratings_file())
-    name = next(iter(app.session_state["own-sets"]))
+    name = own_set(brought(ratings_file())).name
     assert re.fullmatch(r"own-ratings-[0-9a-f]{16}", name)
-    other = open_page("completion")
-    assert "Your ratings" not in menu_of(other, "Dataset")
+    assert "Your ratings" not in open_page("completion").widget("dataset").options
     for link in (name, "Your ratings"):
-        linked = open_page("completion", dataset=link)
-        assert any("is not allowed" in w.value or "are not here" in w.value for w in linked.warning)
+        linked = open_page(f"completion?dataset={link}")
+        assert re.search("is not allowed|are not here", linked.texts("warning"))
         assert not linked.error
     with pytest.raises(ParameterError, match="a set of this visit"):
         user_datasets.find(name)  # nor does code that runs for nobody
 
 
+STILL = "What was read before (a.csv) is still in use"
+
+
 @pytest.mark.long
 def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
-    app = upload(own_page(), "a.csv", ratings_file())
-    (box,) = [s for s in app.selectbox if s.label == "Rating column"]
-    assert box.value == "stars"
-    box.set_value("when").run()
-    (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", said_of(app))
+    app = brought(ratings_file())
+    assert app.widget("Rating column").value == "stars"
+    app.choose("Rating column", "when")
+    (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", app.texts("markdown"))
     assert float(mean) > 1e6  # times, as chosen
-    (box,) = [s for s in app.selectbox if s.label == "User column"]
-    box.set_value("when").run()
-    assert any("three different columns" in e.value for e in app.error)
-    assert any("What was read before (a.csv) is still in use" in c.value for c in app.caption)
-    (box,) = [s for s in app.selectbox if s.label == "Rating column"]
-    box.set_value("stars").run()
-    upload(app, "b.csv", b"only,two\n1,2\n")
+    shows(app.choose("User column", "when"), "three different columns", STILL)
+    app.choose("Rating column", "stars").upload(b"only,two\n1,2\n", "b.csv")
     assert app.error
-    assert list(app.session_state["own-sets"])
+    assert own_set(app)
 
 
+@pytest.mark.long
 def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     rows = [f"u{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
-    app = upload(own_page(), "a.csv", "\n".join(["user,book,stars", *rows]).encode())
+    app = brought(table_of(*rows))
 
-    def asked() -> list[str]:
-        return [w.value for w in app.warning if "Please check" in w.value]
+    def codes() -> Any:
+        (box,) = [box for box in app.text_input if "not rated" in box.label]
+        return box
 
-    (one,) = asked()
-    assert "99 stands in 28 cells, far from all others" in one
-    (codes,) = [box for box in app.text_input if "not rated" in box.label]
-    assert codes.value == "99"
+    (doubt,) = doubts(app)
+    assert "99 stands in 28 cells, far from all others" in doubt
+    assert codes().value == "99"
     app.checkbox[0].check().run()
-    assert asked() == []
-    assert "- 112 ratings from" in said_of(app)
+    assert doubts(app) == []
+    shows(app, "- 112 ratings from")
     app.checkbox[0].uncheck().run()
-    assert asked() == [one]
-    (codes,) = [box for box in app.text_input if "not rated" in box.label]
-    codes.set_value("many").run()
-    assert any("missing = 'many' is not allowed" in e.value for e in app.error)
-    assert any("What was read before (a.csv) is still in use" in c.value for c in app.caption)
-    (codes,) = [box for box in app.text_input if "not rated" in box.label]
-    codes.set_value("").run()
-    assert not app.error
-    assert asked() == []
-    assert "- 140 ratings from" in said_of(app)
+    assert doubts(app) == [doubt]
+    codes().set_value("many").run()
+    shows(app, "missing = 'many' is not allowed", STILL)
+    codes().set_value("").run()
+    assert not [*app.error, *doubts(app)]
+    shows(app, "- 140 ratings from")
 
 
 def test_rows_of_sums_and_likes_are_asked_about_with_their_choices() -> None:
     rows = [f"u{u},{','.join(str(1 + (u * 7 + i * 3) % 5) for i in range(8))}" for u in range(12)]
-    table = ["user,a,b,c,d,e,f,g,h", *rows, "Total" + ",36" * 8]
-    app = upload(own_page(), "a.csv", "\n".join(table).encode())
-    (box,) = [one for one in app.selectbox if one.label == "Rows that sum up others"]
-    assert "- 96 ratings from" in said_of(app)
-    box.set_value("").run()
-    assert not app.error
-    assert "- 104 ratings from" in said_of(app)
-    likes = ["user,movie,when", *(f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}" for k in range(60))]
-    upload(app, "b.csv", "\n".join(likes).encode())
-    assert any("No column holds ratings" in one.value for one in app.warning)
-    assert any("there is nothing to learn" in one.value for one in app.error)
+    app = brought(table_of(*rows, "Total" + ",36" * 8, header="user,a,b,c,d,e,f,g,h"))
+    shows(app, "- 96 ratings from")
+    assert not app.choose("Rows that sum up others", "").error
+    shows(app, "- 104 ratings from")
+    likes = [f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}" for k in range(60)]
+    app.upload(table_of(*likes, header="user,movie,when"), "b.csv")
+    shows(app, "No column holds ratings", kinds=["warning"])
+    shows(app, "there is nothing to learn", kinds=["error"])
 
 
 def test_in_another_tab_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
-    app = open_page("completion", dataset="Your ratings", run="1")
-    assert any(
-        "“Your ratings” are not here" in w.value and "in one tab" in w.value for w in app.warning
-    )
-    assert jobs.current("run") is None
-    assert open_page("completion", rank="nonsense", run="1").warning
+    app = open_page("completion?dataset=Your ratings&run=1")
+    shows(app, "“Your ratings” are not here", "in one tab", kinds=["warning"])
+    assert open_page("completion?rank=nonsense&run=1").warning
     assert jobs.current("run") is None
 
 
-@pytest.mark.long
-def test_links_to_other_pages_choose_the_set_and_its_usual_settings_run() -> None:
-    app = upload(own_page(), "a.csv", long_csv(60, 12))
-    (page,) = [link for link in app.get("page_link") if link.proto.page == "completion"]
-    assert page.proto.query_string == "dataset=Your+ratings"
-    app.query_params["dataset"] = "Your ratings"
-    go_to(app, "completion")
-    assert app.selectbox(key="dataset").value == own_data_name(app)
-    finish(app, "run")
+OTHERS = [
+    pytest.param(kind, "a.zip", content(30), "factorization", marks=pytest.mark.long)
+    for kind, content in (("documents", documents_zip), ("images", pictures_zip))
+]
 
 
 @pytest.mark.parametrize(
-    ("kind", "file", "data", "page"),
-    [
-        ("ratings", "a.csv", long_csv(60, 12), "tradeoffs"),
-        ("documents", "a.zip", documents_zip(30), "factorization"),
-        ("images", "a.zip", pictures_zip(30), "factorization"),
-    ],
+    ("kind", "file", "content", "page"),
+    [("ratings", "a.csv", long_csv(60, 12), "tradeoffs"), *OTHERS],
 )
-def test_every_link_to_a_page_chooses_the_set_there(
-    kind: str, file: str, data: bytes, page: str
+def test_a_link_to_a_page_chooses_the_set_there(
+    kind: str, file: str, content: bytes, page: str
 ) -> None:
-    app = upload(own_page(kind), file, data)
-    (link,) = [
-        found
-        for found in app.get("page_link")
-        if found.proto.page == page and "=Your" in found.proto.query_string
-    ]
-    key, title = link.proto.query_string.replace("+", " ").split("=")
-    app.query_params[key] = title
-    go_to(app, page)
-    assert app.selectbox(key=key).value == own_data_name(app)
-
-
-def own_data_name(app: AppTest) -> str:
-    return next(iter(app.session_state["own-sets"]))
+    app = follow(brought(content, file, kind), page, "=Your")
+    shows(app, without=["is not allowed"])
+    assert own_set(app).name in [box.value for box in app.selectbox]
+    if page == "factorization":
+        app.set(f_k=3).press().wait("done")
+        assert len(app.metric) == 4
 
 
 def test_removed_means_gone() -> None:
-    app = upload(own_page(), "a.csv", ratings_file())
-    go_to(app, "completion")
-    app.selectbox(key="dataset").select_index(0).run()
-    app.number_input(key="iterations").set_value(2)
-    app.number_input(key="rank").set_value(2)
-    app.run()
-    finish(app, "run")
-    go_to(app, "datasets")
-    app.segmented_control(key="d_view").set_value("own").run()
-    (button,) = [b for b in app.button if b.label == "Remove"]
-    button.click().run()
-    assert not app.exception
+    app = brought(ratings_file())
+    app.go_to("completion?dataset=Your ratings&iterations=2&rank=2").press().wait("done")
+    app.go_to("datasets").set(d_view="own").press("Remove")
     assert not app.session_state["own-sets"]
     assert jobs.current("run") is None  # its results went with it
-    go_to(app, "completion")
-    assert "Your ratings" not in menu_of(app, "Dataset")
+    assert "Your ratings" not in app.go_to("completion").widget("dataset").options
 
 
 @pytest.mark.long
 def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
-    app = upload(own_page(), "a.csv", ratings_file())
-    go_to(app, "completion")
-    app.selectbox(key="dataset").select_index(0).run()
-    app.selectbox(key="a_algorithm").set_value("irls").run()  # 50,000 passes: some 20 seconds
-    app.number_input(key="inner").set_value(100)
-    app.number_input(key="iterations").set_value(500)
-    app.number_input(key="rank").set_value(8)
-    app.button(key="go").click().run()
+    app = brought(ratings_file())
+    # 50,000 passes: some 20 seconds
+    long = "a_algorithm=irls&inner=100&iterations=500&rank=8"
+    app.go_to(f"completion?dataset=Your ratings&{long}").widget("go").click().run()
     job = jobs.current("run")
-    assert job is not None
     assert job.active
-    go_to(app, "datasets")
-    app.segmented_control(key="d_view").set_value("own").run()
-    upload(app, "b.csv", long_csv(44, 12))
-    assert verdict_of(app).startswith("Your ratings: 44 users")
-    until = time.monotonic() + 60
-    while job.active and time.monotonic() < until:
-        time.sleep(0.05)
+    app.go_to("datasets").set(d_view="own").upload(long_csv(44, 12), "b.csv")
+    assert app.verdict.startswith("Your ratings: 44 users")
     assert job.state == "cancelled"  # what it would show is of people who are no longer there
-    go_to(app, "completion")
+    app.go_to("completion")
     assert jobs.current("run") is None
-    app.selectbox(key="dataset").select_index(0).run()
-    app.number_input(key="iterations").set_value(2)
-    app.number_input(key="rank").set_value(2)
-    app.run()
-    finish(app, "run")
-    again = jobs.current("run")
-    assert again is not None
-    assert {result.split.train.n_users for result in again.results} == {44}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("kind", "file", "data"),
-    [("documents", "a.zip", documents_zip(30)), ("images", "a.zip", pictures_zip(30))],
-)
-def test_documents_and_images_are_factorised(kind: str, file: str, data: bytes) -> None:
-    app = upload(own_page(kind), file, data)
-    assert not app.error
-    go_to(app, "factorization")
-    options = menu_of(app, "Data")
-    app.selectbox(key="f_data").select_index(options.index(f"Your {kind}")).run()
-    app.number_input(key="f_k").set_value(3).run()
-    finish(app, "factors")
-    assert len(app.metric) == 4
+    app.set(dataset=own_set(app).name).set(iterations=2, rank=2).press().wait("done")
+    assert {result.split.train.n_users for result in jobs.current("run").results} == {44}
 
 
 def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     before = job.OWN_DATA.megabytes
     monkeypatch.setenv("DPMC_OWN_MB", str(int(before) + 1))
-    huge = b"reader,book,stars\n" + b"\n".join(
-        b"r%d,b%d,%d" % (k % 5000, k // 5000, k % 5 + 1) for k in range(100_000)
-    )
-    app = upload(own_page(), "a.csv", huge)
-    assert any("all visitors' own data together may take" in e.value for e in app.error)
+    ratings = [f"r{k % 5000},b{k // 5000},{k % 5 + 1}" for k in range(100_000)]
+    app = brought(table_of(*ratings))
+    shows(app, "all visitors' own data together may take", kinds=["error"])
     assert "own-sets" not in app.session_state
     gc.collect()
     assert job.OWN_DATA.megabytes <= before  # what was refused is not counted
@@ -466,10 +331,10 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs" / "deploying.md").read_text(encoding="utf-8")
     text = " ".join(text.split())  # the list is wrapped
     monkeypatch.delenv("DPMC_JOB_NICE")  # the tests themselves give way to nobody
-    for one in settings.SETTINGS.values():
-        said = f"- `{one.name}` ({one.usual}; {one.low} to {one.high}): {one.meaning}. - `"
-        assert said in text
-        assert settings.of(one.name) == one.usual
+    for setting in settings.SETTINGS.values():
+        bounds = f"{setting.usual}; {setting.low} to {setting.high}"
+        assert f"- `{setting.name}` ({bounds}): {setting.meaning}. - `" in text
+        assert settings.of(setting.name) == setting.usual
     for bad in ("many", "0", "-1", "1e3", "9" * 20):
         monkeypatch.setenv("DPMC_JOBS", bad)
         with pytest.raises(
@@ -482,26 +347,17 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture[str]) -> None:
-    job = jobs.start_task(lambda job: None)
+    task = jobs.start_task(lambda job: None)
     lines: list[str] = []
     until = time.monotonic() + 30
     while not lines and time.monotonic() < until:  # it is written after the state is set
         lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
         time.sleep(0.01)
-    assert job.state == "done"
+    assert task.state == "done"
     entry = json.loads(lines[-1])
     assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
-    assert set(entry) <= {
-        "time",
-        "event",
-        "session",
-        "kind",
-        "state",
-        "waited",
-        "seconds",
-        "done",
-        "of",
-    }
+    fields = "time event session kind state waited seconds done of"
+    assert set(entry) <= {*fields.split()}
 
 
 def test_sessions_that_are_over_can_be_dropped() -> None:
@@ -577,51 +433,35 @@ def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
-    app = upload(own_page(), "a.csv", long_csv(30, 12))
-    app.query_params.update({"x_target": "als", "x_dataset_runs": "200"})
-    go_to(app, "audit")
-    app.selectbox(key="x_ratings").set_value(own_data_name(app)).run()
+    app = brought(long_csv(30, 12)).go_to("audit?x_target=als&x_dataset_runs=200")
+    app.set(x_ratings=own_set(app).name)
     # the game is about synthetic data
-    assert not any(one.proto.page == "game" for one in app.get("page_link"))
-    app.text_input(key="x_record").set_value("nobody").run()
-    app.button(key="x_go").click().run()
-    ended(app, "audit", "failed")
-    assert any("record = 'nobody'" in e.value.replace("\\", "") for e in app.error)
-    app.text_input(key="x_record").set_value("3").run()
-    app.button(key="x_go").click().run()
-    ended(app, "audit", "done")
-    assert any("The record: the rating of" in c.value for c in app.caption)
+    assert not any(link.proto.page == "game" for link in app.get("page_link"))
+    app.set(x_record="nobody").press("x_go").wait("failed")
+    shows(app, "record = 'nobody'", kinds=["error"])
+    app.set(x_record="3").press("x_go")
+    assert jobs.current("audit").state == "done"
+    shows(app, "The record: the rating of", kinds=["caption"])
     assert "x_record" not in app.query_params
 
 
 def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
-    app = upload(own_page(), "mine.csv", ratings_file())
-
-    def mine() -> OwnSet:
-        (one,) = app.session_state["own-sets"].values()
-        return one
-
-    ratings = mine().ratings
-    assert ratings is not None
+    app = brought(ratings_file(), "mine.csv")
+    ratings = own_set(app).ratings
     labels = [ratings.item_label(item) for item in range(ratings.n_items)]
-    table = "item,comedy,year\n" + "".join(f"{name},{k % 2},{k}\n" for k, name in enumerate(labels))
-    app.get("file_uploader")[1].upload("items.csv", table.encode(), "text/csv").run()
+    rows = [f"{label},{k % 2},{k}" for k, label in enumerate(labels)]
+    header = "item,comedy,year"
+    app.upload(table_of(*rows, header=header), "items.csv", 1)
     assert not app.error
-    assert any("public item features: comedy, year" in m.value for m in app.markdown)
-    known = mine()
-    assert known.ratings is not None
-    assert known.ratings.item_features is not None
-    assert known.ratings.item_features.values[:, 1].tolist() == list(range(len(labels)))
+    shows(app, "public item features: comedy, year")
+    with_features = own_set(app)
+    assert with_features.ratings.item_features.values[:, 1].tolist() == [*range(len(labels))]
     app.run()  # the same file again is the same set: nothing that rests on it is dropped
-    assert mine() is known
-    fewer = "".join(table.splitlines(keepends=True)[:-1])
-    app.get("file_uploader")[1].upload("fewer.csv", fewer.encode(), "text/csv").run()
-    assert mine().entry.items == len(labels) - 1
-    known = mine()
-    assert known.ratings is not None
-    assert known.ratings.public["item list"] == "given by fewer.csv"
-    assert any("Ratings of other items are left out: " in m.value for m in app.markdown)
-    assert "item list" not in "".join(i.value for i in app.info)
-    app.get("file_uploader")[1].upload("bad.csv", b"item\nx\nx\n", "text/csv").run()
-    (error,) = app.error
-    assert "is there twice" in error.value
+    assert own_set(app) is with_features
+    app.upload(table_of(*rows[:-1], header=header), "fewer.csv", 1)
+    assert own_set(app).entry.items == len(labels) - 1
+    assert own_set(app).ratings.public["item list"] == "given by fewer.csv"
+    shows(app, "Ratings of other items are left out: ")
+    shows(app, without=["item list"], kinds=["info"])
+    app.upload(b"item\nx\nx\n", "bad.csv", 1)
+    assert app.texts("error").count("is there twice") == 1

@@ -1,17 +1,16 @@
 """Every page in-process.
 
-It draws, its controls work, bad links are named, runs and failures behave.
+It draws, its controls work, links set them, bad links are named, runs and failures behave.
 """
 
-import json
 import re
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -27,483 +26,320 @@ from pages.parts.completion.controls import SHARED
 from pages.parts.server import jobs
 from pages.parts.ui import controls, densities, glossary
 from pages.parts.ui.looks import lowered
+from tests.app.visits import TINY, open_page, shows
 
-ROOT = Path(__file__).resolve().parents[2]
-# a sweep of a few seconds, as an address of *Tradeoffs* asks for it
-OF_RATINGS = {
-    "t_protect": "rating",
-    "t_noises": "Laplace",
-    "t_variance_rating": "1, 2",
-    "t_by": "variance",
-    "t_seeds": "2",
-    "t_iterations_rating": "2",
-    "t_users_rating": "60",
-    "t_items_rating": "40",
-    "t_observed": "0.5",
-}
-
-
-@pytest.fixture(autouse=True)
-def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test is a visitor of its own: without this all share the session's box of jobs."""
-    mine = jobs.Box()
-    monkeypatch.setattr(jobs, "_box", lambda: mine)
-
-
-def open_page(name: str, **params: str | list[str]) -> AppTest:
-    """Open a page with all of its sections open, unless ``params`` say otherwise."""
-    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
-    if name != "home":
-        app.run()
-        app.switch_page(f"{name}.py")
-    app.session_state["open_all"] = True
-    for key, value in params.items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def by_label(elements, label: str):
-    (found,) = [e for e in elements if e.label == label]
-    return found
-
-
-def blocks(block: Block) -> Iterator[Block]:
-    """All containers inside ``block``, in the page's order."""
-    for inside in block.children.values():
-        if isinstance(inside, Block):
-            yield inside
-            yield from blocks(inside)
-
-
-def verdict_of(app: AppTest) -> str:
-    """The one sentence below the page's title; "" where nothing could be said."""
-    (place,) = [b for b in blocks(app.main) if str(getattr(b.proto, "id", "")).endswith("-verdict")]
-    said = [m.value for m in place.markdown]
-    assert len(said) <= 1, said
-    return str(said[0]).replace("\N{NO-BREAK SPACE}", " ") if said else ""
-
-
-def example_note(app: AppTest) -> str:
-    """What the page says of the example that it shows; "" where it shows none."""
-    notes = [
-        e.value for e in [*app.caption, *app.info] if re.search(r"\*\*(Stored e|E)xample", e.value)
-    ]
-    assert verdict_of(app).startswith("Example: ") == bool(notes)
-    return " ".join(notes)
-
-
-@pytest.mark.parametrize("name", glossary.PAGES)
-def test_page_draws_something_with_alt_texts(name: str) -> None:
-    app = open_page(name)
-    (title,) = app.title
-    assert title.value == glossary.PAGES[name].question
-    assert verdict_of(app).removeprefix("Example: ").endswith((".", "?"))
-    assert not app.error
-    charts = app.get("plotly_chart")
-    assert charts
-    assert all(chart.proto.alt for chart in charts)
+PER_USER = "for one user; for teaching: the noise follows from its seed, so it is no guarantee"
 
 
 def test_home_follows_epsilon() -> None:
     app = open_page("home")
-    assert "at most 73 times in 100" in verdict_of(app)
-    assert "better than averages" in verdict_of(app)
-    app.select_slider(key="home_epsilon").set_value(0.1).run()
-    assert "at most 52 times in 100" in verdict_of(app)
-    assert "worse than averages" in verdict_of(app)
-    seed = app.number_input(key="home_seed").value
-    by_label(app.button, "Draw again").click().run()
-    assert app.number_input(key="home_seed").value == seed + 1
-    assert not app.exception
+    shows(app, "at most 73 times in 100", "better than averages", kinds=["markdown"])
+    app.set(home_epsilon=0.1)
+    assert "at most 52 times in 100" in app.verdict
+    assert "worse than averages" in app.verdict
+    seed = app.widget("home_seed").value
+    assert app.press("Draw again").widget("home_seed").value == seed + 1
 
 
-@pytest.mark.parametrize("by", ["variance", "epsilon", "free"])
-def test_mechanisms_in_every_mode(by: str) -> None:
+def test_mechanisms_in_every_mode_and_at_the_ends_of_their_sliders() -> None:
     app = open_page("mechanisms")
-    app.session_state["m_by"] = by
     app.session_state["m_staircase"] = True
-    for view in ("density", "log-density", "cdf"):
-        app.session_state["m_view"] = view
+    for by, view in product(("variance", "epsilon", "free"), densities.VIEWS):
+        app.session_state["m_by"], app.session_state["m_view"] = by, view
         app.run()
-        assert not app.exception, view
-        assert not app.error, view
-        charts = app.get("plotly_chart")
-        assert len(charts) == 6, view
-        title = json.loads(charts[0].proto.spec)["layout"]["yaxis"]["title"]["text"]
-        assert title == densities.VIEWS[view][0]
-
-
-def test_mechanisms_at_the_ends_of_the_sliders() -> None:
-    app = open_page("mechanisms")
-    app.select_slider(key="m_variance").set_value(0.1)
-    for alpha, sensitivity in product((0.01, 0.5, 20.0), (0.1, 10.0)):
-        app.session_state["m_alpha"] = alpha
-        app.slider(key="m_sensitivity").set_value(sensitivity).run()
-        assert not app.exception, (alpha, sensitivity)
-
-
-def test_bad_links_are_named_and_the_usual_value_is_used() -> None:
-    app = open_page("mechanisms", m_alpha="99", m_delta="tiny")
-    said = " ".join(w.value for w in app.warning)
-    assert "Huber's α = '99' is not allowed: it must be a number from 0.01 to 20." in said.replace(
-        "\\", ""
-    )
-    assert "δ = 'tiny'" in said.replace("\\", "")
-    assert app.select_slider(key="m_alpha").value == 1.5
-    app.select_slider(key="m_alpha").set_value(2.0).run()
-    assert "Huber's α" not in " ".join(
-        w.value for w in app.warning
-    )  # the sentence goes once the value is changed
-
-
-def test_a_link_may_say_names_or_titles_and_many_at_once() -> None:
-    app = open_page(
-        "completion",
-        dataset="skewed",
-        a_algorithm="irls",
-        b_noise="laplace",
-        c_algorithm="als",
-        c_by="nominal_epsilon",
-        n="3",
-        rank="7",
-        reg="2.5",
-        seed="11",
-        b_by="variance",
-    )
-    assert not app.warning
-    assert app.selectbox(key="dataset").value == "skewed"
-    assert app.selectbox(key="a_algorithm").value == "irls"
-    assert app.selectbox(key="b_noise").value == "laplace"
-    numbers = {"c_nominal_epsilon": 5.0, "rank": 7, "reg": 2.5, "seed": 11, "b_variance": 2.0}
-    assert {key: app.number_input(key=key).value for key in numbers} == numbers
-
-
-@pytest.mark.parametrize(
-    ("page", "key", "title", "name"),
-    [
-        ("datasets", "d_view", "Known datasets", "known"),
-        ("mechanisms", "m_view", "Log densities", "log-density"),
-        ("factorization", "f_question", "What does privacy cost?", "epsilon"),
-        ("completion", "question", "What does privacy cost?", "epsilon"),
-    ],
-)
-def test_links_with_titles_work(page: str, key: str, title: str, name: str) -> None:
-    more = {"protect": "user"} if page == "completion" else {}
-    app = open_page(page, **{key: title}, **more)
-    assert not [w.value for w in app.warning if "From the address" in w.value]
-    assert app.session_state[key] == name
-
-
-@pytest.mark.parametrize(
-    ("page", "bad"),
-    [
-        (
-            "completion",
-            {
-                "clip": ("maybe", "must be true or false"),
-                "user": ("99999", "a whole number from 1 to 4000"),
-                "a_noise": ("cauchy", "one of no noise, Huber"),
-            },
-        ),
-        (
-            "mechanisms",
-            {
-                "m_samples": ("5", "one of 1,000"),
-                "m_staircase": ("perhaps", "true or false"),
-                "m_delta": ("1", "above 0 and below 1"),
-            },
-        ),
-        (
-            "home",
-            {"home_epsilon": ("0.05", "one of 0.1"), "home_seed": ("-1", "a whole number from 0")},
-        ),
-        (
-            "audit",
-            {
-                "x_epsilon": ("0", "a number from 0.001"),
-                "x_confidence": ("1", "above 0.5 and at most 0.999999999"),
-                "x_case": ("worse", "one of as claimed"),
-                "x_runs": ("7", "one of 1,000"),
-            },
-        ),
-        (
-            "budget",
-            {
-                "u_delta": ("0", "at least 1e-15"),
-                "u_run": ("gone", "one of your own"),
-                "u_count": ("many", "a whole number from 1 to 10000"),
-            },
-        ),
-    ],
-)
-def test_every_control_names_a_bad_link(page: str, bad: dict[str, tuple[str, str]]) -> None:
-    app = open_page(page, **{key: value for key, (value, _) in bad.items()})
-    warnings = [w.value.replace("\\", "") for w in app.warning]
-    for value, words in bad.values():
-        # one sentence names both the value and what it must be
-        assert any(f"'{value}' is not allowed" in w and words in w for w in warnings), warnings
-
-
-@pytest.mark.parametrize(
-    ("page", "key"), [("completion", "n"), ("mechanisms", "m_by"), ("tradeoffs", "t_view")]
-)
-def test_an_address_with_nothing_after_a_key_gives_the_usual(page: str, key: str) -> None:
-    app = open_page(page, **{key: ""})
+        assert (len(app.charts), app.texts("error")) == (6, ""), (by, view)
+        assert app.layouts()[0]["yaxis"]["title"]["text"] == densities.VIEWS[view][0]
+    app.set(m_scale_gaussian=0.05, m_scale_huber=0.05, m_alpha=20.0, m_sensitivity=10.0)
     assert not app.error
-    assert any("is not allowed" in w.value for w in app.warning)
+    app.set(m_by="variance").set(m_variance=0.1)
+    for alpha, sensitivity in product((0.01, 0.5, 20.0), (0.1, 10.0)):
+        app.set(m_alpha=alpha, m_sensitivity=sensitivity)
+
+
+LINKS: list[tuple[str, dict[str, Any]]] = [
+    (
+        "completion?dataset=skewed&n=3&a_algorithm=irls&b_noise=laplace&b_by=variance"
+        "&c_algorithm=als&c_by=nominal_epsilon&rank=7&reg=2.5&seed=11",
+        {"dataset": "skewed", "a_algorithm": "irls", "b_noise": "laplace", "b_variance": 2.0}
+        | {"c_nominal_epsilon": 5.0, "rank": 7, "reg": 2.5, "seed": 11},
+    ),
+    # titles of what they mean
+    ("datasets?d_view=Known datasets", {"d_view": "known"}),
+    ("mechanisms?m_view=Log densities", {"m_view": "log-density"}),
+    ("factorization?f_question=What does privacy cost?", {"f_question": "epsilon"}),
+    ("completion?question=What does privacy cost?&protect=user", {"question": "epsilon"}),
+    (
+        "tradeoffs?t_protect=rating&t_noises=Huber&t_noises=Gaussian",
+        {"t_noises": ["huber", "gaussian"]},
+    ),
+    ("tradeoffs?t_protect=user&t_by=epsilon", {"t_protect": "user"}),  # it has no such box
+]
+
+
+@pytest.mark.parametrize(("link", "values"), LINKS, ids=str)
+def test_a_link_sets_the_controls(link: str, values: dict[str, Any]) -> None:
+    app = open_page(link)
+    shows(app, without=["is not allowed"])
+    assert {key: app.session_state[key] for key in values} == values
+
+
+# a link, and what each of its values must be
+BAD_LINKS = [
+    (
+        "completion?clip=maybe&user=99999&a_noise=cauchy",
+        ["must be true or false", "a whole number from 1 to 4000", "one of no noise, Huber"],
+    ),
+    (
+        "mechanisms?m_alpha=99&m_samples=5&m_staircase=perhaps&m_delta=1",
+        ["a number from 0.01 to 20.", "one of 1,000", "true or false", "above 0 and below 1"],
+    ),
+    ("mechanisms?m_by=&m_delta=tiny", ["one of", "above 0"]),
+    ("home?home_epsilon=0.05&home_seed=-1", ["one of 0.1", "a whole number from 0"]),
+    (
+        "audit?x_epsilon=0&x_confidence=1&x_case=worse&x_runs=7",
+        ["number from 0.001", "above 0.5 and at most 0.999999999", "one of as", "one of 1,000"],
+    ),
+    (
+        "budget?u_delta=0&u_run=gone&u_count=many",
+        ["at least 1e-15", "one of your own", "a whole number from 1 to 10000"],
+    ),
+    (
+        "tradeoffs?t_view=__import__('os')&t_noises=../../etc/passwd&t_seeds=99999999&t_seed=1e400",
+        ["", "", "Repetitions of each point", "a finite number"],
+    ),
+    ("tradeoffs?t_view=&t_seed=1_5", ["one of", "a finite number in plain"]),
+    ("completion?n=", ["a whole number from 1 to 6"]),
+]
+
+
+@pytest.mark.parametrize(("link", "needed"), BAD_LINKS, ids=str)
+def test_every_control_names_a_bad_link_and_has_its_usual_value(
+    link: str, needed: list[str]
+) -> None:
+    app = open_page(link)
+    warnings = app.texts("warning").split("\n")
+    values = parse_qs(link.partition("?")[2], keep_blank_values=True)
+    for (value,), words in zip(values.values(), needed, strict=True):
+        # one sentence names both the value and what it must be
+        assert any(f"{value!r} is not allowed" in w and words in w for w in warnings), warnings
+    assert app.charts
+    assert not app.error
     app.query_params.clear()
     app.run()  # in the next script, too
-    assert not app.exception
-    assert app.session_state[key] is not None
+    assert all(app.session_state[key] is not None for key in values)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        pytest.param(
+            "t_seeds=2000", "at most 2,000 are made from this page", marks=pytest.mark.long
+        ),
+        ("t_total_epsilon_user=1,2,3,4,5,6,7,8,9", "1 to 8 numbers with commas between"),
+        (
+            "t_total_epsilon_user=1, many",
+            "'many' is not allowed: it must be a number from 0.001 to 1000000",
+        ),
+        ("t_total_epsilon_user=<script>alert(1)</script>", "is not allowed"),
+    ],
+)
+def test_a_sweep_that_cannot_be_made_is_refused(query: str, message: str) -> None:
+    app = open_page(f"tradeoffs?{query}")
+    shows(app, message)
+    assert app.charts
+
+
+def test_a_warning_goes_with_its_value_and_stays_on_its_page() -> None:
+    app = open_page("mechanisms?m_alpha=[free](https://evil.example)&m_delta=tiny")
+    shows(app, "Huber's α", "δ = ", kinds=["warning"])
+    assert "\\[free\\]\\(https" in app.warning[0].value  # a stranger's words are no markdown
+    assert app.widget("m_alpha").value == 1.5
+    shows(app.set(m_alpha=2.0), "δ = ", without=["Huber's α ="], kinds=["warning"])
+    assert not app.go_to("completion").warning
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a*b_c`d", "a\\*b\\_c\\`d"),
+        ("![x](y)", "\\!\\[x\\]\\(y\\)"),
+        ("a: b,\n\nc - d", "a: b, c - d"),  # sentences stay what they are
+        ("\u202eevil \u2066x", "\\\\u202eevil \\\\u2066x"),  # nothing turns round
+        ("- a", "\\- a"),
+        ("1. a", "1\u2060. a"),
+        ("# a", "\\# a"),
+    ],
+)
+def test_strangers_words_are_not_markdown(text: str, shown: str) -> None:
+    assert controls.plain(text) == shown
 
 
 def test_what_steers_is_no_part_of_a_label() -> None:
     """A label stands beside numbers: one that turns the direction would turn them round."""
     rows = [f"\u202eu{k % 9}\x1b[31m,\u2066i{k % 7} \u06cc\u200c,{k % 5 + 1}" for k in range(63)]
-    made = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode())
-    assert made.ratings is not None
-    assert made.ratings.user_labels[0] == "\u202eu0\x1b[31m"  # whole, where it identifies
-    assert made.ratings.user_label(0) == "\\u202eu0\\x1b[31m"
-    assert made.ratings.item_label(0) == "\\u2066i0 \u06cc\u200c"  # joiners are spelling
-
-
-def test_strangers_words_in_a_link_are_not_markdown() -> None:
-    app = open_page(
-        "mechanisms", m_alpha="[free](https://evil.example) ![x](https://evil.example/a.png)"
-    )
-    (warning,) = app.warning
-    assert "\\[free\\]\\(https" in warning.value
-    assert controls.plain("a*b_c`d") == "a\\*b\\_c\\`d"
-    assert controls.plain("a: b,\n\nc - d") == "a: b, c - d"  # sentences stay what they are
-    assert controls.plain("\u202eevil \u2066x") == "\\\\u202eevil \\\\u2066x"  # nothing turns round
-    for start, shown in (("- a", "\\- a"), ("1. a", "1\u2060. a"), ("# a", "\\# a")):
-        assert controls.plain(start) == shown
-
-
-def test_a_warning_stays_on_its_page() -> None:
-    app = open_page("mechanisms", m_alpha="99")
-    assert app.warning
-    app.switch_page("completion.py").run()
-    assert not app.warning
-
-
-def test_extreme_free_settings_draw() -> None:
-    app = open_page("mechanisms")
-    app.session_state["m_by"] = "free"
-    app.run()
-    app.slider(key="m_scale_gaussian").set_value(0.05)
-    app.slider(key="m_scale_huber").set_value(0.05)
-    app.select_slider(key="m_alpha").set_value(20.0)
-    app.slider(key="m_sensitivity").set_value(10.0).run()
-    assert not app.exception
-    assert not app.error
+    ratings = own.read("ratings", "a.csv", "\n".join(["user,item,rating", *rows]).encode()).ratings
+    assert ratings.user_labels[0] == "\u202eu0\x1b[31m"  # whole, where it identifies
+    assert ratings.user_label(0) == "\\u202eu0\\x1b[31m"
+    assert ratings.item_label(0) == "\\u2066i0 \u06cc\u200c"  # joiners are spelling
 
 
 def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
     """Gaussian noise whose composed ε is beyond what exp can hold."""
-    app = open_page("completion", b_by="variance", n="2")
-    app.selectbox(key="b_noise").set_value("gaussian").run()
-    app.number_input(key="b_variance").set_value(0.01)
-    app.number_input(key="iterations").set_value(40).run()
-    press_run(app)
-    assert not app.exception
+    noise = "b_noise=gaussian&b_by=variance&b_variance=0.01"
+    app = open_page(f"completion?dataset=low-rank&n=2&iterations=40&{noise}").press()
     assert not app.error
+    shows(app, "over 40 releases")
     assert any(
-        "for each of 40 releases, " in m.value and "(as published" in m.value for m in app.markdown
+        "for each of 40 releases, " in m and "(as published" in m
+        for m in app.texts("markdown").split("\n")
     )
-    assert any("over 40 releases" in m.value for m in app.markdown)
 
 
-def finish(app: AppTest, seconds: float = 60) -> AppTest:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        app.run()
-        if not any(b.label == "Cancel" for b in app.button):
-            return app
-        time.sleep(0.1)
-    raise AssertionError("the run did not finish")
-
-
-def press_run(app: AppTest) -> AppTest:
-    app.button(key="go").click().run()
-    return finish(app)
-
-
-def test_run_shows_results_and_keeps_them_while_settings_change() -> None:
-    app = open_page("completion", tab="accounts")
-    assert example_note(app)
-    app.number_input(key="iterations").set_value(4).run()
-    press_run(app)
-    assert not example_note(app)
-    table = app.dataframe[0].value
+def test_results_stay_until_another_run_ends_well() -> None:
+    """Each run draws a seed, unless it is held."""
+    app = open_page("completion?tab=accounts")
+    assert "not your settings" not in app.example
+    app.set(iterations=4)
+    seeds = []
+    for new_seed in (True, True, False):
+        app.set(new_seed=new_seed).press()
+        seeds.append((app.widget("seed").value, *app.numbers))
+    assert not app.example
+    assert 0 != seeds[0][0] != seeds[1][0]
+    assert seeds[0][1:] != seeds[1][1:]
+    assert seeds[2] == seeds[1]
+    assert app.query_params["seed"] in (str(seeds[2][0]), [str(seeds[2][0])])
+    table, results = app.dataframe[0].value, app.numbers
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
     marked = "5, nominal, by our own proof (5.06 by published results)"
     assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable for teaching"]
-    assert len(app.metric) == 3
-    before = [m.value for m in app.metric]
-    app.number_input(key="rank").set_value(3).run()
-    assert any("settings have changed" in i.value for i in app.info)
-    assert [m.value for m in app.metric] == before
+    assert len(results) == 3
+    app.set(rank=3)
+    shows(app, "settings have changed", kinds=["info"])
+    assert app.numbers == results
+    app.set(question="recommend")  # which has results of its own
+    assert app.example
+    shows(app, without=["A · ALS"])
 
 
-def test_an_example_is_never_taken_for_the_visitors_own() -> None:
-    app = open_page("completion")
-    assert "not your settings" not in example_note(app)
-    for page, key, value in (
-        ("completion", "iterations", "4"),
-        ("factorization", "f_k", "5"),
-        ("tradeoffs", "t_seeds", "9"),
-    ):
-        assert "not your settings" in example_note(open_page(page, **{key: value}))
-        # what is open is no setting of a run
-        app = open_page(page, tab="method", open_all="true")
-        assert example_note(app)
-        assert "not your settings" not in example_note(app)
+def test_a_run_that_is_refused_takes_nothing_away() -> None:
+    small = "dataset=low-rank&n_users=300&n=2&new_seed=false&iterations=2"
+    app = open_page(f"completion?{small}").press()
+    results = app.numbers
+    app.set(n_users=10).set(rank=50).press()
+    shows(app, "A: Rank r = 50", "at most 10", kinds=["error"])
+    assert app.numbers == results
+    assert app.set(n_users=300).set(rank=5).press().numbers == results
 
 
-def test_cancelled_before_the_first_iteration_is_not_an_empty_page() -> None:
-    app = open_page("completion")
-    jobs._box().replace(
-        jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], state="cancelled")
-    )
-    app.run()
-    assert any("Cancelled after" in i.value for i in app.info)
-    assert example_note(app)
-    assert app.get("plotly_chart")
+@pytest.mark.parametrize(
+    "link", ["completion?iterations=4", "factorization?f_k=5", "tradeoffs?t_seeds=9"]
+)
+def test_an_example_is_never_taken_for_the_visitors_own(link: str) -> None:
+    assert "not your settings" in open_page(link).example
+    # what is open is no setting of a run
+    example = open_page(f"{link.partition('?')[0]}?tab=method&open_all=true").example
+    assert example
+    assert "not your settings" not in example
 
 
-def test_cancelled_while_it_waits_for_a_worker_waits_no_longer() -> None:
-    """Its own thread notices only when its turn comes."""
+def test_a_run_that_was_cancelled_early_leaves_the_example() -> None:
+    """Before the first iteration, or while it waits for a worker, as its own thread notices only
+    when its turn comes.
+    """
     app = open_page("completion")
     job = jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], where=WAITING)
     jobs._box().replace(job)
     job.cancel()
-    app.run()
-    assert not any(WAITING in i.value for i in app.info)
-    assert any("Cancelled after" in i.value for i in app.info)
+    shows(app.run(), "Cancelled after", without=[WAITING], kinds=["info"])
+    assert app.example
+    assert app.charts
     away = jobs.Job(where="computed on the server itself")
     away.cancel()
     assert away.where
 
 
 def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home() -> None:
-    app = open_page("home")
-    app.switch_page("completion.py").run()
-    by_label(app.button, "Compare ALS with IRLS at equal ε").click().run()
-    finish(app)
-    job = jobs.current()
-    assert job is not None
-    als, irls = job.specs
+    compare = "Compare ALS with IRLS at equal ε"
+    app = open_page("home").go_to("completion").press(compare)
+    als, irls = jobs.current().specs  # type: ignore[union-attr]
     assert (als.card.title, irls.card.title) == ("ALS", "IRLS")
     assert (als.noise, als.data, als.seed) == (irls.noise, irls.data, irls.seed)
     assert (als.noise.mechanism, als.noise.kind, als.noise.epsilon) == ("huber", "total", 5.0)
-    said = verdict_of(app)
-    assert said.startswith("In one draw at nominal total ε = 5, ALS's error is ")
-    assert "% below IRLS's, and" in said
-    assert sum(any(map(str.isalnum, word)) for word in said.split()) <= 21
-    assert not any(
-        b.label == "Compare ALS with IRLS at equal ε" for b in app.button
-    )  # it is what stands
-    app.selectbox(key="b_noise").set_value("gaussian").run()
-    assert by_label(app.button, "Compare ALS with IRLS at equal ε")
+    verdict = app.verdict
+    assert verdict.startswith("In one draw at nominal total ε = 5, ALS's error is ")
+    assert "% below IRLS's, and" in verdict
+    assert sum(any(map(str.isalnum, word)) for word in verdict.split()) <= 21
+    assert compare not in [button.label for button in app.button]  # it is what stands
+    assert app.set(b_noise="gaussian").widget(compare)
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:
-    app = open_page("completion", dataset="low-rank")
-    app.button(key="preset-as published").click().run()
-    assert app.number_input(key="iterations").value == 50
-    assert app.number_input(key="reg").value == 0.5
-    app.selectbox(key="dataset").set_value("ml-1m").run()
-    assert app.button(key="preset-as published").disabled  # the papers report nothing on it
+    app = open_page("completion?dataset=low-rank").press("preset-as published")
+    assert (app.widget("iterations").value, app.widget("reg").value) == (50, 0.5)
+    app.set(dataset="ml-1m")
+    assert app.widget("preset-as published").disabled  # the papers report nothing on it
 
 
-def test_rank_above_the_matrix_is_refused_in_a_sentence_and_earlier_results_stay() -> None:
-    app = open_page("completion", dataset="low-rank", n_users="300", n="2", new_seed="false")
-    app.number_input(key="iterations").set_value(2).run()
-    press_run(app)
-    kept = [m.value for m in app.metric]
-    app.number_input(key="n_users").set_value(10).run()
-    app.number_input(key="rank").set_value(50).run()
-    press_run(app)
-    assert any(
-        "A: Rank r = 50" in e.value.replace("\\", "") and "at most 10" in e.value for e in app.error
-    )
-    assert [m.value for m in app.metric] == kept  # the failed run takes nothing away
-    assert not app.exception
-    app.number_input(key="n_users").set_value(300).run()
-    app.number_input(key="rank").set_value(5).run()
-    press_run(app)
-    assert [m.value for m in app.metric] == kept
-
-
-def test_each_run_draws_a_seed_unless_it_is_held() -> None:
-    app = open_page("completion", iterations="2", tab="accounts")
-    seen = []
-    for held in (False, False, True):
-        app.toggle(key="new_seed").set_value(not held).run()
-        press_run(app)
-        seen.append((app.number_input(key="seed").value, tuple(m.value for m in app.metric)))
-    assert seen[0] != (0, ()) != seen[1] != seen[0]
-    assert seen[2] == seen[1]
-    assert app.query_params["seed"] in (str(seen[2][0]), [str(seen[2][0])])
-
-
-def test_missing_dataset_disables_run_and_says_where_to_get_it(
+def test_a_missing_dataset_says_where_to_get_it_and_runs_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    app = open_page("completion")
-    app.selectbox(key="dataset").set_value("ml-1m").run()
-    assert any("Datasets page" in e.value for e in app.error)
-    assert app.button(key="go").disabled
-    page = open_page("datasets")
-    page.selectbox(key="d_name").set_value("ml-1m").run()
-    fetch = by_label(page.button, "Fetch MovieLens 1M (5.9 MB)")
-    assert fetch.disabled
-    page.checkbox[0].check().run()
-    assert not by_label(page.button, "Fetch MovieLens 1M (5.9 MB)").disabled
+    for link, words in (
+        ("completion?dataset=ml-1m", "Datasets page"),
+        ("factorization?f_data=cbcl", "where to get it"),
+        ("factorization?f_data=guardian", "fetch it on the Datasets page"),
+    ):
+        app = open_page(link)
+        shows(app, words, kinds=["error"])
+        assert app.widget("go").disabled
+    fetch, app = "Fetch MovieLens 1M (5.9 MB)", open_page("datasets?d_name=ml-1m")
+    assert app.widget(fetch).disabled
+    app.checkbox[0].check().run()
+    assert not app.widget(fetch).disabled
+    app = open_page("datasets?d_name=Guardian 2016 (to fetch, 22.5 MB)")  # another size
+    assert app.widget("d_name").value == "guardian"
+    assert not app.warning
+    assert any("Guardian 2016 (23 MB)" in button.label for button in app.button)
+    app.set(d_name="cbcl")
+    shows(app, "put `CBCL_Face.mat` into the folder `cbcl`")
+    names = {"Guardian 2016 (to fetch, 23 MB)", "Cartoon faces, any number"}
+    assert names <= {*app.widget("d_name").options}
 
 
 def test_users_are_protected() -> None:
     """A run states a total ε for one user."""
-    app = open_page(
-        "completion", a_algorithm="moments", a_noise="gaussian", b_algorithm="dpals", n="2",
-        tab="accounts",
-    )  # fmt: skip
-    assert "4,000 users" in example_note(app)
-    assert any("guaranteed ε" in m.value for m in app.markdown)
-    assert app.selectbox(key="dataset").value == "skewed"
-    app.number_input(key="user_rank").set_value(3).run()
-    press_run(app)
+    users = "a_algorithm=moments&a_noise=gaussian&b_algorithm=dpals&n=2"
+    app = open_page(f"completion?tab=accounts&{users}")
+    assert "4,000 users" in app.example
+    shows(app, "guaranteed ε")
+    assert app.widget("dataset").value == "skewed"
+    app.set(user_rank=3).press()
     assert not app.error
-    assert sum("guaranteed ε = 5 in total" in m.value for m in app.markdown) == 2
-    said = "for one user; for teaching: the noise follows from its seed, so it is no guarantee"
-    assert any(said in m.value for m in app.markdown)
-    app.selectbox(key="b_algorithm").set_value("svt").run()
-    assert not app.exception
-    assert not app.error
-    app.selectbox(key="b_algorithm").set_value("dpals").run()
-    app.number_input(key="beta").set_value(0.005).run()
-    press_run(app)
-    assert any("fewer than the rank" in e.value for e in app.error)
+    assert app.texts("markdown").count("guaranteed ε = 5 in total") == 2
+    shows(app, PER_USER)
+    assert not app.set(b_algorithm="svt").error
+    app.set(b_algorithm="dpals").set(beta=0.005).press()
+    shows(app, "fewer than the rank", kinds=["error"])
 
 
-@pytest.mark.parametrize("question", ["compare", "recommend"])
-def test_every_parameter_with_a_label_has_its_box(question: str) -> None:
-    app = open_page("completion", question=question)
-    units = ("rating", "user") if question == "compare" else ("user",)
+@pytest.mark.parametrize(
+    ("question", "units", "apart"),
+    [("compare", ("rating", "user"), "global_penalty"), ("recommend", ("user",), "centring")],
+)
+def test_every_parameter_with_a_label_has_its_box(
+    question: str, units: tuple[str, ...], apart: str
+) -> None:
+    app = open_page(f"completion?question={question}")
     drawn = {e.label for kind in ("number_input", "selectbox", "toggle") for e in app.get(kind)}
-    apart = "centring" if question == "recommend" else "global_penalty"
     for card in ALGORITHMS.values():
-        for name, known in parameters(card.config).items():
-            if card.unit in units and known.rule.label and name != apart:
-                label = known.rule.label
+        for name, parameter in parameters(card.config).items():
+            label = parameter.rule.label
+            if card.unit in units and label and name != apart:
                 if card.unit == "user" and name in SHARED:
                     label = f"Users: {lowered(label)}"
                 # what need not be said has a switch, but where the page has a usual value
-                assert label in drawn or (known.optional and f"Choose {label}" in drawn)
+                assert label in drawn or (parameter.optional and f"Choose {label}" in drawn)
 
 
 def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,87 +372,74 @@ def test_a_box_follows_from_its_declaration(monkeypatch: pytest.MonkeyPatch) -> 
     assert app.number_input(key="far").step == 0.1
 
 
-def _places(app: AppTest) -> dict[str, tuple[int, ...]]:
-    """Where each widget of the sidebar stands in the page's tree, by its key."""
-    found: dict[str, tuple[int, ...]] = {}
-
-    def walk(block: Block, path: tuple[int, ...]) -> None:
-        for place, inside in block.children.items():
-            if isinstance(inside, Block):
-                walk(inside, (*path, place))
-            elif isinstance(inside, Widget) and inside.key:
-                found[inside.key] = (*path, place)
-
-    walk(app.sidebar, ())
-    return found
+def _places(block: Block, path: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
+    """Where each widget stands in a tree, by its key."""
+    places: dict[str, tuple[int, ...]] = {}
+    for place, inside in block.children.items():
+        if isinstance(inside, Block):
+            places |= _places(inside, (*path, place))
+        elif isinstance(inside, Widget) and inside.key:
+            places[inside.key] = (*path, place)
+    return places
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "params"),
+    "link",
     [
-        *((name, {}) for name in glossary.PAGES),
-        ("audit", {"x_target": "irls"}),
-        ("factorization", {"f_data": "topics"}),
-        ("tradeoffs", {"t_protect": "rating"}),
+        *glossary.PAGES,
+        "audit?x_target=irls",
+        "factorization?f_data=topics",
+        "tradeoffs?t_protect=rating",
     ],
 )
-def test_controls_that_come_and_go_leave_the_others_in_their_places(
-    name: str, params: dict[str, str]
-) -> None:
+def test_controls_that_come_and_go_leave_the_others_in_their_places(link: str) -> None:
     """What moves is made again in the browser: a text half typed into it, or the focus, is lost."""
-    app = open_page(name, **params)
-    first = _places(app)
+    app = open_page(link)
+    before = _places(app.sidebar)
     ways = {
         (kind, widget.key): getattr(widget, "options", (True, False))
         for kind in ("selectbox", "button_group", "toggle")
         for widget in app.get(kind)
-        if widget.key in first and not widget.proto.disabled and widget.key != "present"
+        if widget.key in before and not widget.proto.disabled and widget.key != "present"
     }
     for (kind, key), options in ways.items():
         for k, option in enumerate(options):
-            app = open_page(name, **params)
-            (widget,) = (one for one in app.get(kind) if one.key == key)
-            widget.set_value(widget.options[k] if kind != "toggle" else option).run()
-            assert not app.exception
-            now = _places(app)
-            assert {k: now[k] for k in first if k in now} == {
-                k: first[k] for k in now if k in first
-            }
-
-
-def test_attacking_an_algorithm_that_protects_users() -> None:
-    app = open_page("audit", x_target="dpals")
-    assert not app.error
-    assert app.selectbox(key="x_user_view").value == "factors"
-    assert any("DPALS, on the left or the right table" in m.value for m in app.markdown)
+            app = open_page(link)
+            widget = app.widget(key)
+            app.set(**{key: widget.options[k] if kind != "toggle" else option})
+            after = _places(app.sidebar)
+            staying = before.keys() & after.keys()
+            assert {k: after[k] for k in staying} == {k: before[k] for k in staying}
 
 
 @pytest.mark.data
 def test_real_ratings_show_titles(data_dir: Path) -> None:
-    app = open_page("completion", n="1", new_seed="false")
-    app.selectbox(key="dataset").set_value("ml-100k").run()
-    assert app.number_input(key="reg").value == 10
-    app.number_input(key="iterations").set_value(2).run()
-    press_run(app)
+    app = open_page("completion?n=1&dataset=ml-100k&iterations=2")
+    assert app.widget("reg").value == 10
+    app.press()
     second = [d.value.iloc[:, 1].astype(str) for d in app.dataframe]
     assert any(cells.str.contains(r"\(19\d\d\)").all() for cells in second)
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "sweetrs", "skewed", "orthogonal"])
-def test_datasets_page_shows_real_sets(name: str, data_dir: Path) -> None:
-    app = open_page("datasets")
-    app.selectbox(key="d_name").set_value(name).run()
-    assert not app.exception
+REAL = [pytest.param(name, marks=pytest.mark.data) for name in ("ml-100k", "ml-1m", "sweetrs")]
+
+
+@pytest.mark.parametrize("name", [*REAL, "skewed", "orthogonal", "lfw", "cartoon", "lee", "topics"])
+def test_the_datasets_page_shows_a_set(name: str, request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("data"):
+        request.getfixturevalue("data_dir")
+    app = open_page(f"datasets?d_name={name}")
     assert not app.error
-    assert len(app.get("plotly_chart")) == 2
+    assert len(app.charts) == 1 + (name != "lfw")
+    amounts = r": [\d,]+ (user|image|document)s (rated|of) [\d,]+ (items|pixels|words)"
+    assert re.search(amounts, app.verdict)
 
 
 class TestJobs:
     """The background runner without a page."""
 
-    def wait(self, job: jobs.Job) -> jobs.Job:
+    def ended(self, job: jobs.Job) -> jobs.Job:
         end = time.monotonic() + 30
         while job.active and time.monotonic() < end:
             time.sleep(0.02)
@@ -627,10 +450,10 @@ class TestJobs:
         def work(job: jobs.Job) -> None:
             raise RuntimeError("disk on fire")
 
-        job = self.wait(jobs.start_task(work))
+        job = self.ended(jobs.start_task(work))
         assert job.state == "failed"
         assert "RuntimeError: disk on fire" in job.error
-        self.wait(jobs.start_task(lambda job: None))
+        self.ended(jobs.start_task(lambda job: None))
 
     def test_cancel_stops_at_once_for_the_page(self) -> None:
         begun, over = threading.Event(), threading.Event()
@@ -647,24 +470,24 @@ class TestJobs:
         job.cancel()
         assert job.state == "cancelled"
         assert over.wait(30)
-        self.wait(jobs.start_task(lambda job: None))  # its thread is free again
+        self.ended(jobs.start_task(lambda job: None))  # its thread is free again
         assert job.state == "cancelled"
 
     def test_a_new_job_replaces_the_old_and_the_queue_is_bounded(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        first = jobs.start_task(lambda job: job._stop.wait(20) and None)
-        second = jobs.start_task(lambda job: None)
-        assert first.state == "cancelled"
-        self.wait(second)
+        former = jobs.start_task(lambda job: job._stop.wait(20) and None)
+        later = jobs.start_task(lambda job: None)
+        assert former.state == "cancelled"
+        self.ended(later)
         slow = jobs.start("run", (RunSpec.of(iterations=500, n_users=600, n_items=600, rank=20),))
         download = jobs.start_task(lambda job: None)
         assert slow.active  # a download does not stop a run
         fast = jobs.start("run", (RunSpec.of(iterations=2),))
         assert slow.state == "cancelled"
-        assert self.wait(fast).state == "done"
-        assert self.wait(download).state == "done"
-        broken = self.wait(jobs.start("run", (RunSpec.of(n_users=10, n_items=10, rank=50),)))
+        assert self.ended(fast).state == "done"
+        assert self.ended(download).state == "done"
+        broken = self.ended(jobs.start("run", (RunSpec.of(n_users=10, n_items=10, rank=50),)))
         assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
         long = RunSpec.of(iterations=500, n_users=900, n_items=900, rank=60)
         started: list[jobs.Job] = []
@@ -682,15 +505,13 @@ class TestJobs:
             for job in started:
                 job.cancel()
 
-
-def test_a_finished_run_is_kept_though_the_next_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = []
-    monkeypatch.setattr(jobs.run_store, "keep", lambda result, _: kept.append(result.spec) or "")
-    good = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
-    bad = good.replace(rank=19, n_items=3)  # only the data can tell that
-    job = jobs.start("run", (good, bad))
-    until = time.monotonic() + 60
-    while job.active and time.monotonic() < until:
-        time.sleep(0.05)
-    assert job.state == "failed"
-    assert kept == [good]
+    def test_a_finished_run_is_kept_though_the_next_one_fails(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stored: list[RunSpec] = []
+        monkeypatch.setattr(
+            jobs.run_store, "keep", lambda result, _: stored.append(result.spec) or ""
+        )
+        bad = TINY.replace(rank=19, n_items=3)  # only the data can tell that
+        assert self.ended(jobs.start("run", (TINY, bad))).state == "failed"
+        assert stored == [TINY]

@@ -3,21 +3,19 @@
 import json
 import math
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dpmc_core.errors import DataError, DPMCError
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import outputs
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.planning.project import Item, Project, share_out
-from dpmc_core.privacy import Ledger, account, state
+from dpmc_core.privacy import account, state
 from dpmc_core.privacy.attack import clopper_pearson
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
 from pages.parts.audit import charts as audit_charts
@@ -26,178 +24,151 @@ from pages.parts.budget import charts as budget_charts
 from pages.parts.budget import sections, stories
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
+from tests.app.visits import Visit, open_page, shows
 
 from ..privacy.helpers import ledger, release
-from .test_pages import (
-    example_note,
-    fresh_visitor,  # noqa: F401  (the fixture is used by name)
-    open_page,
-    verdict_of,
-)
+
+FORTY = ledger(Huber(alpha=1.5, scale=9.0), 40)
 
 
-def texts_of(app: AppTest) -> str:
-    return "\n".join(
-        x.value.replace("\N{NO-BREAK SPACE}", " ")
-        for x in [*app.markdown, *app.caption, *app.info, *app.error, *app.warning]
-    )
+def trio(variance: float) -> list[Mechanism]:
+    """The page's three mechanisms at this variance."""
+    kinds = (Laplace, Gaussian)
+    return [Huber.with_variance(variance, alpha=1.5), *(k.with_variance(variance) for k in kinds)]
 
 
-def with_ledger_file() -> tuple[AppTest, Ledger]:
-    """The Budget page after a ledger of forty releases was uploaded, and that ledger."""
-    book = ledger(Huber(alpha=1.5, scale=9.0), 40)
-    app = open_page("budget")
-    content = json.dumps(book.as_dict()).encode()
-    app.get("file_uploader")[0].upload("book.json", content, "application/json").run()
-    return app, book
+def with_ledger_file() -> Visit:
+    """The Budget page after a ledger of forty releases was uploaded."""
+    return open_page("budget").upload(json.dumps(FORTY.as_dict()).encode(), "book.json")
 
 
 # ---- Budget --------------------------------------------------------------------------------------
 
 
 def test_budget_counts_the_papers_run_by_every_method() -> None:
-    app = open_page("budget", u_run="irls")
-    assert app.slider(key="u_variance").value == 2.0  # the papers' variance, in a link as by hand
-    shown = [m.value for m in app.metric]
-    said = [
-        state(ledger(noise, 1000, 5.0))
-        for noise in (
-            Huber.with_variance(2.0, alpha=1.5),
-            Laplace.with_variance(2.0),
-            Gaussian.with_variance(2.0),
-        )
-    ]
-    assert shown == [f"{round(s.epsilon, -1):,.0f}" for s in said]
+    app = open_page("budget?u_run=irls")
+    assert app.widget("u_variance").value == 2.0  # the papers' variance, in a link as by hand
+    statements = [state(ledger(noise, 1000, 5.0)) for noise in trio(2.0)]
+    assert app.numbers == [f"{round(s.epsilon, -1):,.0f}" for s in statements]
     (table,) = [d.value for d in app.dataframe if "accounting" in d.value.columns]
-    assert list(table["accounting"]) == [a.title for a in said[0].accounts]
+    assert list(table["accounting"]) == [a.title for a in statements[0].accounts]
     assert table["Gaussian"][0] == "–"
     assert sum("◀" in cell for cell in table["Huber"]) == 1
-    assert "The ε values of 1,000 releases with Huber noise sum to" in texts_of(app)
-    assert not app.exception
+    shows(app, "The ε values of 1,000 releases with Huber noise sum to")
 
 
-def test_choosing_a_papers_run_sets_its_variance() -> None:
+def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
+    """Laplace(10) and Gaussian(10) are not the same, whatever a cache thinks."""
     app = open_page("budget")
-    app.selectbox(key="u_run").set_value("als").run()
-    assert app.slider(key="u_variance").value == 2.0
-    app.selectbox(key="u_run").set_value("own").run()
-    assert app.slider(key="u_variance").value == 100.0
-    assert not app.exception
+    needed, before = app.dataframe[1].value, app.numbers
+    app.set(u_variance=200.0)
+    # what a budget needs does not depend on where one starts
+    assert app.dataframe[1].value.equals(needed)
+    statements = [state(ledger(noise, 1000)) for noise in trio(200.0)]
+    assert app.numbers == [f"{s.epsilon:.3g}" for s in statements] != before
+    for run, variance in (("als", 2.0), ("own", 100.0)):  # a paper's run sets it
+        assert app.set(u_run=run).widget("u_variance").value == variance
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("u_moved", 100), ("u_count", 1), ("u_count", 10_000), ("u_delta", 1e-14), ("u_target", 1e-3)],
-)
-def test_budget_at_the_ends_of_its_boxes(key: str, value: float) -> None:
-    app = open_page("budget")
-    box = app.select_slider if key == "u_count" else app.number_input
-    box(key=key).set_value(value).run()
-    assert not app.exception
-    assert not app.error
-    if key == "u_moved":
-        assert "has not been peer-reviewed" in texts_of(app)
-        assert "By published results alone" in texts_of(app)
-
-
-def test_budget_at_equal_epsilon() -> None:
-    app = open_page("budget", u_by="epsilon", u_epsilon="0.5", u_alpha="0.3")
-    assert not app.exception
-    assert "ε = 0.5" in texts_of(app)
-
-
-def test_the_stories_carry_live_numbers_and_sources() -> None:
-    app = open_page("budget", u_run="als")
-    said = texts_of(app)
-    for words in (
-        "base 10",
-        "variance 1.0036",
-        "never below 1",
-        "I·σ²",
+def texts_of_stories() -> tuple[str, ...]:
+    """Their live numbers and sources."""
+    return (
+        *("base 10", "variance 1.0036", "never below 1", "I·σ²", "0.742", "11.8"),
         "after a thousand the bound is meaningless",
-        "0.742",
-        "11.8",
-        "our own finding",
-        "huber-paper, Table 1",
-        "DPALS paper, Theorem 1",
-    ):
-        assert words in said, words
-    assert said.lower().count("an attacker") >= 9
+        *("our own finding", "huber-paper, Table 1", "DPALS paper, Theorem 1"),
+    )
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("query", "texts", "without"),
     [
-        (b"{", "is not a ledger file"),
-        (
-            json.dumps(
-                {"releases": [{"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}]}
-            ).encode(),
-            "must be one of huber",
-        ),
-        (
-            json.dumps({"releases": [{"mechanism": {"name": "laplace", "scale": 1}}]}).encode(),
-            "without either nothing is bounded",
+        ("u_by=epsilon&u_epsilon=0.5&u_alpha=0.3", ["ε = 0.5"], []),
+        ("", ["only Huber noise has both"], []),
+        ("u_alpha=0.05", ["much like Laplace noise"], []),
+        ("u_run=als", texts_of_stories(), ["only Huber noise has both"]),
+        *(
+            pytest.param(query, texts, [], marks=pytest.mark.long)
+            for query, texts in (
+                # the ends of its boxes
+                ("u_moved=100", ["has not been peer-reviewed", "By published results alone"]),
+                *((f"u_count={count}", []) for count in (1, 10_000)),
+                *((f"u_sensitivity={value}", []) for value in (1e-6, 1e-3, 1000.0)),
+                ("u_delta=1e-14", []),
+                ("u_target=1e-3", []),
+            )
         ),
     ],
 )
-def test_a_bad_ledger_file_is_one_sentence(content: bytes, words: str) -> None:
+def test_what_budget_says_follows_its_settings(
+    query: str, texts: list[str], without: list[str]
+) -> None:
+    app = open_page(f"budget?{query}")
+    assert not [*app.error, *app.warning]
+    shows(app, *texts, without=without)
+    assert app.texts().lower().count("an attacker") >= 9
+
+
+def test_a_bad_ledger_file_is_one_sentence() -> None:
     app = open_page("budget")
-    app.get("file_uploader")[0].upload("book.json", content, "application/json").run()
-    (error,) = app.error
-    assert words in error.value.replace("\\", "")
-    assert not app.exception
-    assert len(app.metric) == 3  # everything else stands
+    for releases, words in (
+        (None, "is not a ledger file"),
+        ({"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}, "must be one of huber"),
+        ({"mechanism": {"name": "laplace", "scale": 1}}, "without either nothing is bounded"),
+    ):
+        content = json.dumps({"releases": [releases]}) if releases else "{"
+        app.upload(content.encode(), "book.json")
+        assert app.texts("error").count(words) == len(app.error) == 1
+        assert len(app.metric) == 3  # everything else stands
 
 
 def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    calls: list[str] = []
 
-    def refuse(function: Callable[..., object], *given: object) -> None:
-        asked.append(function.__name__)
-        raise (DataError("not a ledger.") if len(asked) < 3 else DPMCError("too busy."))
+    def refuse(function: Callable[..., object], *arguments: object) -> None:
+        calls.append(function.__name__)
+        raise (DataError("not a ledger.") if len(calls) < 3 else DPMCError("too busy."))
 
     monkeypatch.setattr(sections.sandbox, "read_file", refuse)
     app = open_page("budget")
-    for times in (1, 2):
-        app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()
-        app.slider(key="u_alpha").set_value(1.0 + times / 10).run()
-        assert [error.value for error in app.error] == ["not a ledger."]
-        assert asked == ["account"] * times
-    for times in (3, 4):  # what another moment may bring is asked for again
-        if times == 3:
-            app.get("file_uploader")[0].upload("book.json", b"{}", "application/json").run()
-        else:
+    for times, message in ((1, "not a ledger."), (2, "not a ledger."), (3, "too busy.")):
+        app.upload(b"{}", "book.json")
+        if times == 1:
+            app.set(u_alpha=1.1)
+        if times < 3:
             app.run()
-        assert [error.value for error in app.error] == ["too busy."]
-        assert asked == ["account"] * times
-    app.button(key="u_forget").click().run()
+        assert (app.texts("error"), calls) == (message, ["account"] * times)
+    app.run()  # what another moment may bring is asked for again
+    assert (app.texts("error"), len(calls)) == ("too busy.", 4)
+    assert not app.press("u_forget").error
+
+
+def test_a_ledger_file_is_counted_and_outlives_a_visit_to_another_page() -> None:
+    app = with_ledger_file()
     assert not app.error
+    counted = [f"{state(FORTY).epsilon:.3g}"]
+    assert app.numbers[3:] == counted
+    assert app.go_to("datasets").go_to("budget").numbers[3:] == counted
+    assert len(app.press("u_forget").metric) == 3
 
 
 @pytest.mark.long
 def test_what_is_left_of_a_budget_after_a_ledger() -> None:
-    app, book = with_ledger_file()
-    after = Item(name="one more count")
-    budget = state(book).epsilon + 1.0
-    app.number_input(key="u_budget").set_value(budget).run()
-    left = next(m.value for m in app.markdown if m.value.startswith("**Left**"))
-    made = share_out(Project(items=(after,), epsilon=budget, spent=book))
-    assert f"at least {made.releases[0].mechanism.std:.3g}" in left
-    app.number_input(key="u_budget").set_value(state(book).epsilon / 2).run()
-    left = next(m.value for m in app.markdown if m.value.startswith("**Left**"))
-    assert "nothing is left" in left
+    app, budget = with_ledger_file(), state(FORTY).epsilon + 1.0
+
+    def left() -> str:
+        return next(m.value for m in app.markdown if m.value.startswith("**Left**"))
+
+    app.set(u_budget=budget)
+    project = Project(items=(Item(name="one more count"),), epsilon=budget, spent=FORTY)
+    assert f"at least {share_out(project).releases[0].mechanism.std:.3g}" in left()
+    app.set(u_budget=state(FORTY).epsilon / 2)
+    assert "nothing is left" in left()
 
 
 def test_budget_charts_hold_what_was_computed() -> None:
-    noises = [
-        Huber.with_variance(100.0, alpha=1.5),
-        Laplace.with_variance(100.0),
-        Gaussian.with_variance(100.0),
-    ]
+    noises = trio(100.0)
     counts = (1, 10, 100)
     curves = [epsilon_curve(release(noise), counts, 1e-5) for noise in noises]
     _, numbers = budget_charts.composition(
@@ -277,61 +248,43 @@ def test_dpals_counts_with_both_releases_of_a_step() -> None:
 # ---- Audit ---------------------------------------------------------------------------------------
 
 
-def attack(app: AppTest) -> AppTest:
-    app.button(key="x_go").click().run()
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        app.run()
-        if not any(b.label == "Cancel" for b in app.button):
-            return app
-        time.sleep(0.1)
-    raise AssertionError("the audit did not finish")
-
-
 def test_an_example_stands_before_any_attack_and_an_attack_replaces_it() -> None:
-    app = open_page("audit", x_runs="10,000", x_case="half-noise")
-    assert example_note(app)
-    attack(app)
-    assert not example_note(app)
+    app = open_page("audit?x_runs=100,000&x_case=half-noise")
+    assert app.example
+    app.press("x_go")
+    assert not app.example
     (error,) = app.error
     assert "is **wrong**" in error.value
-    assert re.match(r"The claim is ε = 1; the attack proves ε ≥ [\d.]+ with", verdict_of(app))
-    assert "The claimed ε = 1 is wrong." in texts_of(app)
+    assert re.match(r"The claim is ε = 1; the attack proves ε ≥ [\d.]+ with", app.verdict)
+    shows(app, "The claimed ε = 1 is wrong.", "This attacker finds at least")
     assert app.query_params["audit"] in ("1", ["1"])
-    app.selectbox(key="x_case").set_value("as-claimed").run()
-    assert any("settings have changed" in i.value for i in app.info)
-    assert any("Attacked: one number, broken: half the noise" in c.value for c in app.caption)
+    app.set(x_case="as-claimed", x_runs=10_000)
+    shows(app, "settings have changed", "Attacked: one number, broken: half the noise")
     assert app.error  # the result stands until another attack
-    attack(app)
-    assert not app.error
-    assert "The claim may be true." in texts_of(app)
+    for epsilon, verdict in ((1.0, "The claim may be true."), (0.01, ""), (2.0, "")):
+        app.set(x_epsilon=epsilon).press("x_go")
+        assert not app.error
+        # what was measured is held against the whole claim
+        shows(app, verdict, "No point that was measured lies beyond the claim's curve")
 
 
 @pytest.mark.long
 def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
-    app = open_page("audit", x_target="als", x_algorithm_runs="500", x_iterations="1")
-    assert len(app.get("plotly_chart")) == 1  # the tables: an algorithm waits for the button
-    assert verdict_of(app).startswith("Not attacked yet: *Attack* runs it on both datasets")
-    attack(app)
+    app = open_page("audit?x_target=als&x_algorithm_runs=500&x_iterations=1")
+    assert len(app.charts) == 1  # the tables: an algorithm waits for the button
+    assert app.verdict.startswith("Not attacked yet: *Attack* runs it on both datasets")
+    app.press("x_go")
     assert "is **wrong**" in app.error[0].value
-    assert re.search(r"The nominal ε = .* is wrong", texts_of(app))
-    assert len(app.get("plotly_chart")) == 2
-    assert "replace-one" in texts_of(app)
-    app.selectbox(key="x_neighbours").set_value("user").run()
-    attack(app)
+    assert re.search(r"The nominal ε = .* is wrong", app.texts())
+    assert len(app.charts) == 2
+    shows(app, "replace-one")
+    app.set(x_neighbours="user").press("x_go")
     assert not app.error  # the claim is about something else
-    assert any("about a whole user, of whom the claim says nothing" in i.value for i in app.info)
-    assert "nothing at all is promised about a whole user" in texts_of(app)
-
-
-def test_what_was_measured_is_held_against_the_whole_claim() -> None:
-    for epsilon in ("0.01", "2"):
-        app = open_page("audit", x_runs="10,000", x_epsilon=epsilon)
-        attack(app)
-        assert "No point that was measured lies beyond the claim's curve" in texts_of(app)
-    app = open_page("audit", x_runs="100,000", x_case="half-noise")
-    attack(app)
-    assert "This attacker finds at least" in texts_of(app)
+    shows(
+        app,
+        "about a whole user, of whom the claim says nothing",
+        "nothing at all is promised about a whole user",
+    )
 
 
 def _outputs(scale: float) -> bytes:
@@ -344,53 +297,62 @@ def _outputs(scale: float) -> bytes:
 
 @pytest.mark.long
 def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
-    app = open_page("audit", y_epsilon="0.5")
-    before = len(app.get("plotly_chart"))
-    app.get("file_uploader")[0].upload("mine.csv", _outputs(1.0), "text/csv").run()
-    assert len(app.get("plotly_chart")) == before + 2
-    (error,) = app.error
-    assert "the claim ε = 0.5 is wrong" in error.value
-    app.number_input(key="y_epsilon").set_value(1.0).run()
-    assert not app.error
-    assert any("The claim ε = 1 may be true." in i.value for i in app.info)
-    app.selectbox(key="y_delta").set_value("1e-5").run()
-    assert any("The claim ε = 1, δ = 1e-05 may be true." in i.value for i in app.info)
-    app.button(key="y_forget").click().run()
-    assert len(app.get("plotly_chart")) == before
-    app.get("file_uploader")[0].upload("x.csv", b"a,b\n1,2\n", "text/csv").run()
-    (error,) = app.error
-    assert "needs a column 'inside'" in error.value.replace("\\", "")
-    assert not app.exception
+    app = open_page("audit?y_epsilon=0.5")
+    before = len(app.charts)
+    app.upload(_outputs(1.0), "mine.csv")
+    assert len(app.charts) == before + 2
+    assert app.texts("error").count("the claim ε = 0.5 is wrong") == 1
+    assert not app.set(y_epsilon=1.0).error
+    shows(app, "The claim ε = 1 may be true.", kinds=["info"])
+    app.set(y_delta="1e-5")
+    shows(app, "The claim ε = 1, δ = 1e-05 may be true.", kinds=["info"])
+    assert len(app.press("y_forget").charts) == before
+    app.upload(b"a,b\n1,2\n", "x.csv")
+    assert app.texts("error").count("needs a column 'inside'") == len(app.error) == 1
 
 
 @pytest.mark.parametrize("case", ["as-claimed", "half-noise", "unclipped", "low-bits", "on-grid"])
 def test_every_case_can_be_attacked_and_played(case: str) -> None:
-    app = open_page("audit", x_case=case, x_runs="1,000", x_grid_runs="1,000", x_noise="huber")
-    attack(app)
-    assert not app.exception
-    app = open_page("game", x_case=case, x_noise="huber")
-    app.button(key="guess-in").click().run()
-    assert not app.exception
-    assert re.search(r"Last round.*: \*\*(right|wrong), ", texts_of(app))
+    open_page(f"audit?x_case={case}&x_runs=1,000&x_grid_runs=1,000&x_noise=huber").press("x_go")
+    app = open_page(f"game?x_case={case}&x_noise=huber").press("guess-in")
+    assert re.search(r"Last round.*: \*\*(right|wrong), ", app.texts())
 
 
 @pytest.mark.parametrize("target", ["als", "irls", "irls-2"])
 @pytest.mark.parametrize("view", ["matrix", "others", "items"])
 def test_every_view_can_be_played(target: str, view: str) -> None:
-    app = open_page("game", x_target=target, x_view=view)
-    app.button(key="guess-out").click().run()
-    app.button(key="guess-in").click().run()
-    assert not app.exception
-    assert "of 2 rounds" in verdict_of(app)
-    assert "nominal ε = 1 of one release would allow at most 73.1 %" in verdict_of(app)
+    app = open_page(f"game?x_target={target}&x_view={view}").press("guess-out").press("guess-in")
+    assert "of 2 rounds" in app.verdict
+    assert "nominal ε = 1 of one release would allow at most 73.1 %" in app.verdict
 
 
-def test_gaussian_noise_and_low_bits_do_not_go_together() -> None:
-    app = open_page("audit", x_case="low-bits", x_noise="gaussian")
-    (error,) = app.error
-    assert "huber or laplace for low-bits" in error.value.replace("\\", "")
-    assert app.button(key="x_go").disabled
-    assert not app.exception
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("audit?x_case=low-bits&x_noise=gaussian", "huber or laplace for low-bits"),
+        # hours
+        ("audit?x_target=als&x_iterations=500&x_algorithm_runs=10,000", "at most 20 solves"),
+        # what a noise cannot have
+        ("audit?x_noise=staircase&x_epsilon=1000", ""),
+        ("game?x_noise=staircase&x_epsilon=1000", ""),
+    ],
+)
+def test_what_cannot_be_attacked_is_one_sentence(link: str, words: str) -> None:
+    app = open_page(link)
+    assert len(app.error) == 1
+    shows(app, words, kinds=["error"])
+    assert not [button for button in app.button if button.key == "x_go" and not button.disabled]
+
+
+def test_users_of_an_algorithm_are_attacked_and_staircase_noise_stays_with_numbers() -> None:
+    app = open_page("audit?x_target=dpals")
+    assert app.widget("x_user_view").value == "factors"
+    shows(app, "DPALS, on the left or the right table")
+    assert not app.error
+    app = open_page("audit?x_noise=staircase&x_runs=1,000").press("x_go")
+    assert not app.error
+    assert not app.set(x_target="als").error
+    assert app.widget("x_noise").value == "laplace"
 
 
 def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
@@ -414,149 +376,78 @@ def test_the_game_keeps_score_and_the_best_rule_reaches_the_best_rate() -> None:
 
 
 def test_a_lesson_that_asks_for_the_best_rule_does_not_show_it() -> None:
-    app = open_page("game", lesson="class", step="1")
+    app = open_page("game?lesson=class&step=1")
     answer = app.radio[0]
 
     def shown() -> str:
-        (chart,) = [one for one in app.get("plotly_chart") if "right guesses" in one.proto.spec]
-        return f"{chart.proto.spec} {texts_of(app)}"
+        (spec,) = [c.proto.spec for c in app.charts if "right guesses" in c.proto.spec]
+        return f"{spec} {app.texts()}"
 
-    assert "ε = 1 allows" in texts_of(app)
+    shows(app, "ε = 1 allows")
     assert "69.7" not in shown()
     answer.set_value(answer.options[0]).run()
     assert "best guess 69.7" in shown()
-    assert "best possible is 69.7 %" in texts_of(app)
+    shows(app, "best possible is 69.7 %")
     (bound,) = app.latex
-    assert "e^" not in texts_of(app).replace(bound.value, "")
+    assert "e^" not in "".join(m.value for m in app.markdown).replace(bound.value, "")
 
 
-def test_a_new_spec_starts_a_new_game_and_a_visit_keeps_it() -> None:
+def test_a_new_claim_starts_a_new_game_and_a_visit_keeps_it() -> None:
     app = open_page("game")
-    assert verdict_of(app).endswith("on average ε = 1 allows at most 73.1 % right guesses.")
-    assert texts_of(app).count("○") == 10
-    app.button(key="guess-in").click().run()
-    assert "of 1 rounds" in verdict_of(app)
+    assert app.verdict.endswith("on average ε = 1 allows at most 73.1 % right guesses.")
+    assert app.texts().count("○") == 10
+    assert "of 1 rounds" in app.press("guess-in").verdict
     assert jobs._box().belongings["audit-game"] is app.session_state["audit-game"]
-    app.number_input(key="x_epsilon").set_value(2.0).run()
-    assert "of 1 rounds" not in verdict_of(app)
-    assert "ε = 2 allows at most 88.1 %" in verdict_of(app)
-    app.button(key="guess-in").click().run()
-    app.button(key="guess-again").click().run()
-    assert "of 1 rounds" not in verdict_of(app)
+    assert "You were right in" in app.set(x_delta=1e-6).verdict  # which does not count
+    verdict = app.set(x_epsilon=2.0).verdict
+    assert verdict.startswith("Guess, round by round")
+    assert "ε = 2 allows at most 88.1 %" in verdict
+    app.press("guess-in").press("guess-again")
+    assert "of 1 rounds" not in app.verdict
 
 
 def test_the_score_is_held_against_the_bound_after_each_round() -> None:
     app = open_page("game")
     app.session_state["audit-game"].hits = [True] * 12 + [False]
-    app.run()
-    assert "(92 %); on average ε = 1 allows" in verdict_of(app)
-    assert texts_of(app).count("●") == 9
+    assert "(92 %); on average ε = 1 allows" in app.run().verdict
+    assert app.texts().count("●") == 9
     assert "I was right in 12 of 13 rounds" in app.code[0].value
     app.session_state["audit-game"].hits = [True] * 13
-    app.run()
-    assert verdict_of(app).endswith("luck, as this claim is true.")
+    assert app.run().verdict.endswith("luck, as this claim is true.")
     hits = [True, False, True, True]
     figure, numbers = audit_charts.score(hits, 0.731, None)
     assert list(numbers["right (%)"]) == pytest.approx([100, 50, 200 / 3, 75])
     for k in range(1, 5):
         low, high = clopper_pearson(sum(hits[:k]), k, 0.025)
         assert numbers.iloc[k - 1, 2:].tolist() == pytest.approx([100 * low, 100 * high])
-    names = [one["text"] for one in whole(figure)["layout"]["annotations"]]
+    names = [note["text"] for note in whole(figure)["layout"]["annotations"]]
     assert names == ["ε allows 73.1", "chance 50.0"]
 
 
 def test_a_link_of_the_audit_opens_the_game_with_its_settings() -> None:
-    app = open_page("audit", x_epsilon="2", x_case="half-noise", tab="attacked")
-    (link,) = [one.proto for one in app.get("page_link") if one.proto.page == "game"]
+    app = open_page("audit?x_epsilon=2&x_case=half-noise&tab=attacked")
+    (link,) = [link.proto for link in app.get("page_link") if link.proto.page == "game"]
     assert link.query_string == "x_epsilon=2&x_case=broken%3A+half+the+noise"
-    app = open_page("game", x_epsilon="2", x_case="half-noise")
-    assert app.session_state["audit-game"].spec == AuditSpec(
-        epsilon=2.0, case="half-noise", runs=100
-    )
+    app = open_page(f"game?{link.query_string}")
+    claim = AuditSpec(epsilon=2.0, case="half-noise", runs=100)
+    assert app.session_state["audit-game"].spec == claim
 
 
 def test_an_audit_and_a_run_do_not_disturb_each_other() -> None:
-    app = open_page("audit", x_runs="1,000")
-    attack(app)
-    kept = jobs.current("audit")
-    assert kept is not None
-    app.switch_page("completion.py").run()
-    app.number_input(key="iterations").set_value(2).run()
-    app.button(key="go").click().run()
-    while jobs.current("run").active:  # type: ignore[union-attr]
-        time.sleep(0.05)
-    assert jobs.current("audit") is kept
-    app.switch_page("audit.py").run()
-    assert not example_note(app)
+    app = open_page("audit?x_runs=1,000").press("x_go")
+    finished = jobs.current("audit")
+    app.go_to("completion?iterations=2&n=1").press()
+    assert jobs.current("audit") is finished
+    assert not app.go_to("audit").example
 
 
 def test_an_early_stop_is_said() -> None:
     app = open_page("audit")
     result = replace(audit(AuditSpec(runs=100)), finished=False)
-    jobs._box().replace(
-        jobs.Job(
-            kind="audit",
-            specs=(result.spec,),
-            results=[result],
-            state="cancelled",
-            progress=(100, 1000),
-        )
-    )
-    app.run()
-    assert any("Cancelled after 100 of 1,000" in i.value for i in app.info)
-    assert "Stopped early" in texts_of(app)
-
-
-def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
-    """Laplace(10) and Gaussian(10) are not the same, whatever a cache thinks."""
-    app = open_page("budget")
-    needed = app.dataframe[1].value
-    before = [m.value for m in app.metric]
-    app.slider(key="u_variance").set_value(200.0).run()
-    assert app.dataframe[1].value.equals(
-        needed
-    )  # what a budget needs does not depend on where one starts
-    said = [
-        state(ledger(noise, 1000))
-        for noise in (
-            Huber.with_variance(200.0, alpha=1.5),
-            Laplace.with_variance(200.0),
-            Gaussian.with_variance(200.0),
-        )
-    ]
-    assert [m.value for m in app.metric] == [f"{s.epsilon:.3g}" for s in said] != before
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("sensitivity", [1e-6, 1e-3, 1000.0])
-def test_budget_at_extreme_sensitivities(sensitivity: float) -> None:
-    app = open_page("budget", u_sensitivity=f"{sensitivity:g}")
-    assert not app.exception
-    assert not app.error
-
-
-def test_a_ledger_file_is_counted_and_outlives_a_visit_to_another_page() -> None:
-    app, book = with_ledger_file()
-    counted = f"{state(book).epsilon:.3g}"
-    assert not app.error
-    assert [m.value for m in app.metric][3:] == [counted]
-    app.switch_page("datasets.py").run()
-    app.switch_page("budget.py").run()
-    assert [m.value for m in app.metric][3:] == [counted]
-    app.button(key="u_forget").click().run()
-    assert len(app.metric) == 3
-
-
-def test_the_sentence_on_huber_follows_the_numbers() -> None:
-    assert "only Huber noise has both" in texts_of(open_page("budget"))
-    assert "much like Laplace noise" in texts_of(open_page("budget", u_alpha="0.05"))
-    assert "only Huber noise has both" not in texts_of(open_page("budget", u_run="als"))
-
-
-def test_attacks_that_would_take_hours_are_refused() -> None:
-    app = open_page("audit", x_target="als", x_iterations="500", x_algorithm_runs="10,000")
-    assert "at most 20 solves" in app.error[0].value
-    assert app.button(key="x_go").disabled
+    job = jobs.Job(kind="audit", specs=(result.spec,), results=[result], state="cancelled")
+    job.progress = (100, 1000)
+    jobs._box().replace(job)
+    shows(app.run(), "Cancelled after 100 of 1,000", "Stopped early")
 
 
 @pytest.mark.parametrize("view", ["matrix", "others", "items"])
@@ -573,29 +464,3 @@ def test_what_is_published_is_drawn_with_names(view: str) -> None:
     )
     assert figure.data[0].z == pytest.approx(numbers.to_numpy())
     assert len(figure.layout.shapes) == (view == "matrix")
-
-
-def test_staircase_noise_stays_with_numbers() -> None:
-    app = open_page("audit", x_noise="staircase", x_runs="1,000")
-    attack(app)
-    assert not app.error
-    app.selectbox(key="x_target").set_value("als").run()
-    assert not app.exception
-    assert not app.error
-    assert app.selectbox(key="x_noise").value == "laplace"
-
-
-@pytest.mark.parametrize("page", ["audit", "game"])
-def test_an_epsilon_that_a_noise_cannot_have_is_one_sentence(page: str) -> None:
-    app = open_page(page, x_noise="staircase", x_epsilon="1000")
-    assert not app.exception
-    assert len(app.error) == 1
-
-
-def test_what_does_not_count_leaves_the_score_of_the_game() -> None:
-    app = open_page("game")
-    app.button(key="guess-in").click().run()
-    app.number_input(key="x_delta").set_value(1e-6).run()
-    assert "You were right in" in verdict_of(app)
-    app.number_input(key="x_epsilon").set_value(2.0).run()
-    assert "Guess, round by round" in verdict_of(app)

@@ -1,13 +1,11 @@
 """A visit's runs as a file: saved, opened another day or on another server, and never trusted."""
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dpmc_core.datasets import own
 from dpmc_core.errors import DataError
@@ -18,48 +16,19 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.runs.session import saved
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
-from tests.app.test_pages import (
-    OF_RATINGS,
-    fresh_visitor,  # noqa: F401 - a fixture
-    open_page,
-    verdict_of,
-)
+from tests.app.visits import SWEEP, TINY, open_page, shows
 from tests.own.files import long_csv
-
-TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, reg=0.5, iterations=2)
-
-
-@pytest.fixture(autouse=True)
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DPMC_STORE", str(tmp_path / "runs.sqlite"))
-    return tmp_path / "runs.sqlite"
 
 
 def content_of(session: Session) -> bytes:
     return json.dumps(session.as_dict()).encode()
 
 
-def brought(app: AppTest, content: bytes) -> AppTest:
-    app.get("file_uploader")[0].upload("mine.json", content, "application/json").run()
-    assert not app.exception
-    return app
-
-
-def captions(app: AppTest) -> str:
-    return "\n".join(c.value for c in app.caption)
-
-
 @pytest.mark.long
 def test_a_sweep_is_drawn_on_another_server_without_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = open_page("tradeoffs", **OF_RATINGS)
-    app.button(key="go").click().run()
-    job = jobs.current("sweep")
-    assert job is not None
-    while job.active:
-        time.sleep(0.05)
-    app.run()
+    app = open_page(SWEEP).press()
     session = saved(jobs.runs(), jobs.of_visit(), None)
     assert len(session.records) == 6
     (link,) = session.links
@@ -68,17 +37,13 @@ def test_a_sweep_is_drawn_on_another_server_without_a_run(
     monkeypatch.setenv("DPMC_STORE", str(tmp_path / "another.sqlite"))
     another = Box()
     monkeypatch.setattr(jobs, "_box", lambda: another)
-    opened = brought(open_page("runs"), content_of(session))
-    table = opened.dataframe[0].value
-    assert set(table["mine"]) == {"yes"}
+    there = open_page("runs").upload(content_of(session), "mine.json")
+    table = there.dataframe[0].value
+    assert table["mine"].tolist() == ["yes"] * 6
     assert table["from a file"].all()
-    assert len(table) == 6
-    opened.switch_page("tradeoffs.py")
-    for key, value in OF_RATINGS.items():
-        opened.query_params[key] = value
-    opened.run()
-    assert verdict_of(opened) == verdict_of(app)
-    assert "6 runs from a file: not computed here" in captions(opened)
+    there.go_to(SWEEP)
+    assert there.verdict == app.verdict
+    shows(there, "6 runs from a file: not computed here", kinds=["caption"])
     assert not jobs.of_visit()
     with RunStore(tmp_path / "another.sqlite") as store:
         assert store.count() == 0
@@ -91,7 +56,7 @@ def test_the_stores_own_runs_come_before_a_files(own_store: Path) -> None:
     with RunStore(own_store) as store:
         store.add(record)
     forged = replace(record, value=1e-3)
-    app = brought(open_page("runs", runs=record.key), content_of(Session((), (forged,))))
+    app = open_page("runs", runs=record.key).upload(content_of(Session((), (forged,))), "x.json")
     table = app.dataframe[0].value
     assert table["result"].tolist() == [record.value]
     assert table["mine"].tolist() == ["yes"]
@@ -101,11 +66,9 @@ def test_the_stores_own_runs_come_before_a_files(own_store: Path) -> None:
         store.delete([record.key])
     app.run()
     assert app.dataframe[0].value["from a file"].tolist() == [True]
-    assert "From your file, not computed here: 1." in captions(app)
-    assert "1 run from a file" in captions(app)
+    shows(app, "From your file, not computed here: 1.", "1 run from a file")
     assert "delete-runs" not in [button.key for button in app.button]
-    app.button(key="s_forget").click().run()
-    assert "No run is kept yet" in captions(app)
+    shows(app.press("s_forget"), "No run is kept yet")
 
 
 def changed(**fields: Any) -> bytes:
@@ -150,11 +113,11 @@ def test_what_is_no_session_is_one_sentence(content: bytes) -> None:
 def test_a_bad_file_takes_nothing_away(own_store: Path) -> None:
     with RunStore(own_store) as store:
         store.add(record_of(run(TINY)))
-    app = brought(open_page("runs"), HOSTILE["no finite number"])
-    assert [error.value.count("is no session") for error in app.error] == [1]
+    app = open_page("runs").upload(HOSTILE["no finite number"], "x.json")
+    assert app.texts("error").count("is no session") == 1
     assert len(app.dataframe[0].value) == 1
     links = ("https://evil.example/?a=b", "runs?runs=[x](http://evil.example)", "nothing?a=1")
-    other = brought(open_page("runs"), content_of(Session(links, ())))
+    other = open_page("runs").upload(content_of(Session(links, ())), "x.json")
     assert [link.proto.page for link in other.get("page_link")] == ["runs"]
 
 

@@ -44,7 +44,9 @@ def test_at_equal_epsilon_the_verdict_names_the_least_variance() -> None:
 
 def test_at_equal_variance_the_verdict_is_of_the_attacker() -> None:
     said = texts.verdict(asked(compare="variance").build(), asked(compare="variance"))
-    assert "Gaussian noise protects one release best: at most 63.8 %" in said
+    assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise protects one release best")
+    assert "best: at most 63.8 % right guesses (" in said
+    assert "Laplace 69.7" in said
     assert 100 * stats.norm.cdf(0.5 / math.sqrt(2)) == pytest.approx(63.8, abs=0.05)
 
 
