@@ -29,7 +29,8 @@ async def put(door: Any, visit: str, megabytes: int | None = None, base: str = "
     """The status of an upload."""
     size = {} if megabytes is None else {"content_length": str(megabytes * MEGABYTE)}
     path = f"{base}/_stcore/upload_file/{visit}/file"
-    return (await answered(door, path, method="PUT", **size)).status
+    request = answered(door, path, method="PUT", **size)
+    return (await asyncio.wait_for(request, 30)).status  # what is let in waits to be let go
 
 
 def status(visit: str, megabytes: int = 1) -> int:
