@@ -12,7 +12,7 @@ from pages.parts.plan.model_view import figure_of_runs
 from pages.parts.server import jobs
 from pages.parts.server.job import Box
 from pages.parts.ui import run_panel
-from tests.app.visits import Visit, open_page, opened, shows
+from tests.app.visits import Visit, open_page, shows
 
 MODEL, PROJECT = "plan?n_kind=model", "plan?n_kind=project"
 SMALL = f"{MODEL}&n_users=400"
@@ -37,7 +37,7 @@ SMALL = f"{MODEL}&n_users=400"
     ids=str,
 )
 def test_an_address_is_planned(query: str, spec: PlanSpec) -> None:
-    assert opened(f"plan?{query}").verdict == plan(spec).sentence
+    assert open_page(f"plan?{query}").verdict == plan(spec).sentence
 
 
 def test_every_section_opens_and_says_how_to_do_it_again() -> None:
@@ -67,7 +67,7 @@ def test_every_section_opens_and_says_how_to_do_it_again() -> None:
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence(query: str, message: str) -> None:
-    app = opened(f"plan?{query}")
+    app = open_page(f"plan?{query}")
     assert app.texts("error", "warning").count(message) == 1
     assert len([*app.error, *app.warning]) == 1
 
@@ -91,7 +91,7 @@ def test_a_model_is_answered_from_what_is_stored_first() -> None:
             f"From {stored.spent} runs on {amounts}",
             without=["not your settings"],
         )
-    assert "Example, not your settings" in opened(SMALL).example
+    assert "Example, not your settings" in open_page(SMALL).example
 
 
 def test_stored_searches_are_what_searching_again_begins_with() -> None:

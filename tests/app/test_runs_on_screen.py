@@ -118,6 +118,12 @@ def test_a_trial_of_another_table_is_not_shown() -> None:
         assert not app.error
 
 
+def test_a_link_with_a_control_that_is_not_there_ends() -> None:
+    app = open_page("tradeoffs?t_protect=rating&t_by=variance")
+    app.query_params |= {"t_protect": "user", "t_by": "epsilon"}  # users have no such choice
+    assert app.run().session_state["t_protect"] == "user"
+
+
 @pytest.mark.parametrize("place", ["/srv/dpmc/runs.sqlite", "postgresql+psycopg://me:pw@host/db"])
 def test_messages_about_the_store_name_no_path_of_the_server(
     monkeypatch: pytest.MonkeyPatch, place: str
