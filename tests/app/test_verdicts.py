@@ -3,6 +3,7 @@
 import math
 import re
 import statistics
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,17 @@ def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:
     half = t * statistics.stdev(apart) / math.sqrt(len(apart))
     assert float(found[1]) == pytest.approx(100 * statistics.mean(apart) / mean, abs=0.5)
     assert float(found[2]) == pytest.approx(100 * half / mean, rel=0.5)
+
+
+def test_few_repetitions_that_decide_nothing_are_said_with_their_numbers(lines: Lines) -> None:
+    few = {
+        name: [(x, replace(p, values=dict([*p.values.items()][:2]))) for x, p in line]
+        for name, line in lines.of.items()
+    }
+    sentence = findings.verdict(replace(lines, of=few))
+    best = dict(few["moments", "gaussian"])[5.0]
+    assert f"a mean {best.measure} of {best.mean:.3f} (" in sentence
+    assert sentence.endswith(f"{best.baseline:.3f}); 2 repetitions are too few to tell more.")
 
 
 def apart(mean: float, half: float, *, less: bool = True) -> findings.Apart:

@@ -76,6 +76,8 @@ def test_a_lesson_shows_figure_and_question_at_once(
         seen_to = lesson["y"] if width < 500 else float(height)
         assert seen_to - box["y"] >= 60, (box, lesson)
         assert grave(page) == [], step
+        ran(page, lambda: page.get_by_role("radiogroup").first.locator("label").first.click())
+        expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
     context.close()
 
 

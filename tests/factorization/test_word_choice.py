@@ -1,7 +1,9 @@
 """A list of words chosen privately: its threshold, its sums, and what its failing costs."""
 
+import itertools
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_te
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.factorization import word_choice
+from dpmc_core.factorization.contributions import UnitGroup, _frequencies
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.word_choice import MOST_DIFFERENT, choose_words, plan_words, threshold
 from dpmc_core.mechanisms import Gaussian, Laplace
@@ -249,6 +252,20 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
     assert result.reference < result.baseline
     again, other = (run(one).samples.words for one in (spec, spec.repetition(1)))
     assert again == result.samples.words != other
+
+
+def test_a_table_of_counts_in_any_order_stays_as_it_is() -> None:
+    texts = [f"beta alpha {letters(k)}" for k in range(30)]
+    samples = samples_of_texts(texts, name="Mine", chosen=ALL_WORDS)
+    assert samples.counts is not None
+    table = sparse.csc_array(samples.counts)
+    for first, end in itertools.pairwise(table.indptr):
+        table.indices[first:end] = table.indices[first:end][::-1]
+        table.data[first:end] = table.data[first:end][::-1]
+    table.data += np.arange(table.nnz)
+    before = table.toarray()
+    _frequencies(UnitGroup(replace(samples, counts=table)))
+    np.testing.assert_array_equal(table.toarray(), before)
 
 
 @pytest.mark.parametrize("neighbours", ["add/remove-one", "replace-one"])

@@ -231,6 +231,9 @@ PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
 QUOTED = [f'"u{k % 9}","film, {k % 7}",{k % 5 + 1}' for k in range(90)]
 ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds the separator"
 
+# no row names: they repeat
+SHIFTED = "4 cells and the heading 3: name every column, or put quotes around a cell that holds"
+
 
 @pytest.mark.parametrize(
     ("lines", "message"),
@@ -241,8 +244,10 @@ ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds 
             f"lines 7 to 8, which a quote holds together, have {ALLOWED}",
         ),
         ([*QUOTED, '"u","i,4'], "a quote is opened in line 92 and never closed: close it, or"),
+        ([f"{line},5" for line in PLAIN], f"line 2 has {SHIFTED}"),
+        ([line.replace(",", ",The Good, ", 1) for line in PLAIN], f"line 2 has {SHIFTED}"),
     ],
-    ids=["a cell too many", "a quote within", "a quote at the end"],
+    ids=["a cell too many", "a quote within", "a quote at the end", "decimal commas", "titles"],
 )
 def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
     lines: list[str], message: str

@@ -25,7 +25,7 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.tasks.solve import solve
-from dpmc_core.planning.goal import ModelPlan, Search
+from dpmc_core.planning.goal import ModelPlan, Probe, Search
 from tests.own.files import documents_zip, read_table, table_of
 
 GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
@@ -233,6 +233,10 @@ def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal(listed
         search = Search(plan=plan, probes=(), **counts, finished=False)
         caveat = "ε is nominal: item list, scale, number of users read off the data."
         assert (caveat in search.caveats) != listed
+        missed = Probe(place=1.0, margins=(-0.1,), values=(1.0,), decided=-1)
+        probes = (missed, Probe(place=2.0, margins=(0.1,), values=(0.8,), decided=1))
+        answer = replace(search, probes=probes).sentence
+        assert ("from a nominal total ε of about " in answer) != listed
 
 
 def test_without_lists_one_user_changes_items_sensitivity_and_plan() -> None:
