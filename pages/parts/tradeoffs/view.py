@@ -61,10 +61,8 @@ class Live:
 
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
-        spec = self.built.spec
-        points, kept, of_file = (
-            ([], 0, 0) if spec is None or self.built.problem else stored_points(spec)
-        )
+        spec = None if self.built.problem else self.built.spec  # its runs may be too many to list
+        points, kept, of_file = ([], 0, 0) if spec is None else stored_points(spec)
         quick, quick_left = self.built.quick, self._quick_left(points)
         panel(
             Panel(
