@@ -23,9 +23,9 @@ from pages.parts.completion import compare_view, recommend_view, texts
 from pages.parts.factorization import view
 from pages.parts.factorization.charts import learned, words_after
 from pages.parts.frame import drag
-from pages.parts.mechanisms import charts
 from pages.parts.server.layers import on_request
 from pages.parts.ui import figures
+from pages.parts.ui.densities import variance_curve
 from tests.app.answers import Behind, answer
 from tests.app.visits import open_page, read
 
@@ -54,7 +54,7 @@ def fetched(path: str) -> Any:
 
 def of_alpha(alpha: float) -> drag.Frame:
     """The curve of variance with one α shown."""
-    return drag.Frame(f"It is {alpha}.", {"curve": charts.variance_curve(Huber(alpha=alpha))[0]})
+    return drag.Frame(f"It is {alpha}.", {"curve": variance_curve(Huber(alpha=alpha))[0]})
 
 
 def applied(figure: Any, paths: list[list[str | int]], values: list[Any]) -> Any:

@@ -34,7 +34,7 @@ def follow(asked: Asked) -> None:
         huber = next(m for m in mechanisms if isinstance(m, Huber))
         figures = {
             f"mechanisms-{moved.view}": densities.densities(mechanisms, moved.view)[0],
-            "variance-alpha": charts.variance_curve(huber)[0],
+            "variance-alpha": densities.variance_curve(huber)[0],
         }
         return drag.Frame(texts.verdict(mechanisms, moved), figures)
 
@@ -114,7 +114,7 @@ def _one_release(noise: Mechanism, sensitivity: float) -> Ledger:
 def variance(huber: Huber) -> None:
     """Draw Huber noise's variance against α, with the point that is shown."""
     show(
-        charts.variance_curve(huber),
+        densities.variance_curve(huber),
         "variance-alpha",
         f"At scale {three(huber.scale)} the variance of Huber noise falls with α from Laplace's "
         f"2s²/α² to Gaussian's s²; at α = {huber.alpha:g} it is {three(huber.variance)}.",
@@ -123,7 +123,7 @@ def variance(huber: Huber) -> None:
 
 def sampled(huber: Huber, samples: int, seed: int) -> None:
     """Draw samples of Huber noise over its density."""
-    figure, numbers, spread = charts.sampled(huber, samples, seed)
+    figure, numbers, spread = densities.sampled(huber, samples, seed)
     show(
         figure,
         "samples",

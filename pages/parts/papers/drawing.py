@@ -16,8 +16,7 @@ from dpmc_core.experiments.papers.row import part, phrases, row_names, value_nam
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import measured, printed_in, three
-from pages.parts.mechanisms.charts import sampled, variance_curve
-from pages.parts.ui.densities import densities
+from pages.parts.ui.densities import densities, sampled, variance_curve
 from pages.parts.ui.figures import Drawn, figure, of_values
 from pages.parts.ui.looks import BASELINE, IDENTITY, LINES, Identity, curve, name_above
 from pages.parts.ui.series import Line, series_chart

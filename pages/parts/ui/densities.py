@@ -1,5 +1,6 @@
-"""Noises side by side: their densities, and what an attacker who sees them finds."""
+"""Noises side by side: densities, samples, variance, and what an attacker finds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,14 +9,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.mechanisms import Mechanism
+from dpmc_core.mechanisms import Huber, Mechanism
+from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.tradeoff import of_ledger
 from dpmc_core.wording import three
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure
-from pages.parts.ui.labels import label_end
-from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, curve, name_above
+from pages.parts.ui.labels import label_end, log_ticks
+from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, Identity, curve, intervals, name_above
 
 _LOWEST_DENSITY = 1e-12
 
@@ -57,6 +59,68 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     if view == "log-density":
         fig.update_yaxes(exponentformat="power", dtick=2)
     return fig, pd.DataFrame(numbers)
+
+
+@drawn_once.of_values
+def variance_curve(current: Huber) -> Drawn:
+    """Variance of Huber noise against α at the scale of ``current``, which is the point (thesis
+    figure 4.4), with its two limits.
+    """
+    low = min(0.05, current.alpha)
+    alpha, square = np.geomspace(low, 20, 300), current.scale**2
+    value = square * np.asarray(unit_variance(alpha))
+    look, laplace, gaussian = (IDENTITY[name] for name in ("huber", "laplace", "gaussian"))
+    scale = three(current.scale)
+    y_title = f"variance at scale s = {scale} (log scale)"
+    fig = figure("Huber's α (log scale)", y_title, log_x=True, log_y=True)
+    tail = alpha[alpha < 1.2]
+    limits = ((tail, 2 * square / tail**2, laplace), (alpha[[0, -1]], [square] * 2, gaussian))
+    for x, y, one in limits:
+        curve(fig, replace(one, marker="", width=1.5), x, y)
+    curve(fig, replace(look, marker=""), alpha, value)
+    here = current.variance
+    marker = look.mark(size=13, line={"width": 2, "color": "white"})
+    fig.add_scatter(x=[current.alpha], y=[here], mode="markers", name="shown", marker=marker)
+    label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {three(here)}", shift=14)
+    label_end(fig, 2 * low, square / (2 * low**2), "limit: Laplace 2s²/α²", shift=4)
+    label_end(fig, 1.2 * low, square, "limit: Gaussian s²", shift=-12)
+    high = 3 * float(value[0])
+    fig.update_xaxes(**log_ticks(low, 20), range=[math.log10(0.9 * low), math.log10(22)])
+    fig.update_yaxes(**log_ticks(square / 2, high), range=np.log10([square / 2, high]).tolist())
+    fig.update_layout(margin={"r": 16})
+    return fig, pd.DataFrame({"alpha": alpha, "variance": value})
+
+
+@drawn_once.of_values
+def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.DataFrame, float]:
+    """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard
+    errors of each bar; its numbers; and the samples' variance.
+    """
+    samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
+    reach = 5 * mechanism.std
+    edges = np.linspace(-reach, reach, 81)
+    counts, _ = np.histogram(samples, edges)
+    width = edges[1] - edges[0]
+    height = counts / samples.size / width
+    half = 1.96 * np.sqrt(counts * (1 - counts / samples.size)) / samples.size / width
+    middle = (edges[:-1] + edges[1:]) / 2
+    look = IDENTITY[mechanism.name]
+    fig = figure("noise x (units of the released number)", "density (1 / unit)", height=360)
+    fig.add_bar(
+        x=middle,
+        y=height,
+        width=width,
+        name="samples",
+        marker={"color": look.colour, "opacity": 0.35},
+        error_y=intervals(half, thickness=1, width=0, color=BASELINE),
+    )
+    x = np.linspace(-reach, reach, 401)
+    curve(fig, Identity("density", look.colour, "solid"), x, mechanism.pdf(x))
+    label_end(fig, float(x[225]), float(mechanism.pdf(x[225])), f"{look.title} density", shift=8)
+    numbers = pd.DataFrame(
+        {"x": middle, "sampled": height, "half_width_95": half, "density": mechanism.pdf(middle)}
+    )
+    return fig, numbers, float(samples.var())
 
 
 @drawn_once.of_values
