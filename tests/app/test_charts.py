@@ -220,7 +220,14 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
     assert verdict(quiet, noisy).startswith("At nominal total ε = ")
     assert re.search(r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", verdict(quiet, noisy))
     # without the same algorithm free of noise, the error itself is said
-    assert "has RMSE" in verdict(quiet, other)
+    sentence = verdict(quiet, other)
+    match = re.search(
+        r"has RMSE [\d.]+, ([\d.]+) ± [\d.]+ % (above|below) ALS without noise", sentence
+    )
+    assert match, sentence
+    ours, free = (n.result.final.test_rmse_clipped for n in (other, quiet))
+    assert float(match[1]) == pytest.approx(100 * abs(ours / free - 1), rel=0.06)
+    assert (match[2] == "above") == (ours > free)
     # of runs that are not as far along, no difference is said; nor that one is finished
     part = replace(noisy.result, metrics=noisy.result.metrics[:1], finished=False)
     sentence = verdict(quiet, replace(noisy, result=part))

@@ -56,7 +56,7 @@ def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
 def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     """The same up to ``iteration``, on the axes of the whole."""
     # with its axis on the first screen of a laptop; more names at the ends need more room
-    height = 340 + 30 * max(0, len(results) - 3)
+    height = 316 + 30 * max(0, len(results) - 3)
     title = f"held-out RMSE{', clipped' if clip else ''} (rating units)"
     fig = figure("iteration", title, height=height)
     rows, lines = [], []

@@ -108,7 +108,9 @@ def verdict(results: Sequence[Named]) -> str:
     elif quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
         name += f" with {noise} noise" if epsilon else ""
-        where.append(f"{name} has RMSE {rmse}, {standing.than(BASELINE)}.")
+        cost = _cost(best, results)
+        joint = f", {cost} and" if cost else ","
+        where.append(f"{name} has RMSE {rmse}{joint} {standing.than(BASELINE)}.")
     else:
         change = _paired(quiet.result, best.result, clip=True)
         effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
@@ -118,6 +120,26 @@ def verdict(results: Sequence[Named]) -> str:
     if mixed:
         return f"The best of {len(private)} runs: {said}"
     return said[0].upper() + said[1:]
+
+
+def _cost(best: Named, results: Sequence[Named]) -> str:
+    """Where the error of a private run lies from the least of those without noise, "" if none is
+    there or not all have ended.
+    """
+    quiet = [n.result for n in results if not n.result.statement.private]
+    if (
+        not quiet
+        or not best.result.statement.private
+        or not all(n.result.finished for n in results)
+    ):
+        return ""
+    other = min(quiet, key=lambda result: result.final.test_rmse_clipped)
+    change, name = _paired(other, best.result, clip=True), lowered(other.spec.card.title)
+    if not change.detected:
+        return f"not significantly different from {name} without noise"
+    percent = 100 / other.final.test_rmse_clipped
+    size = measured(percent * abs(change.mean), percent * change.half_width)
+    return f"{size} % {'above' if change.worse else 'below'} {name} without noise"
 
 
 def _below(best: Named, others: Sequence[Named]) -> str:

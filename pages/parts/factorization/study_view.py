@@ -96,9 +96,10 @@ def _by_people(lines: Lines) -> list[str]:
     out = []
     there = from_where_on([p.mean >= 0.9 for p in lines[moment]])
     if there is not None:
+        first = lines[moment][there]
         out.append(
-            f"**{moment}** finds nine in ten true parts from "
-            f"{lines[moment][there].x:,.0f} on: privacy needs many."
+            f"**{moment}** finds nine in ten true parts from {first.x:,.0f} "
+            f"{first.spec.data.entry.holds} on: privacy needs many of them."
         )
     if published := lines.get(_PUBLISHED):
         out.append(

@@ -35,7 +35,7 @@ def heat_map(
     tall = (1 - between) / 2 if below else 1.0
     # laid out by hand: Plotly's own subplots take longer than everything else here
     layout: dict[str, Any] = {
-        "height": 330 + 17 * lines,
+        "height": 308 + 17 * lines,
         "hovermode": "closest",
         "margin": {"l": 30, "r": 10, "t": 40 + 17 * lines, "b": 30},
         "coloraxis": {
