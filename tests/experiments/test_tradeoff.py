@@ -56,6 +56,13 @@ def test_only_repetitions_that_both_have_are_paired() -> None:
     assert (math.isnan(none.mean), none.pairs, none.detected) == (True, 0, False)
 
 
+@pytest.mark.parametrize(("measure", "better"), [(RMSE, False), (RECALL, True)])
+def test_more_is_better_of_recall_alone(measure: str, better: bool) -> None:
+    high, low = (point([x, x + 0.01, x + 0.02], measure=measure) for x in (1.5, 0.5))
+    assert [high.against_baseline.better, low.against_baseline.better] == [better, not better]
+    assert high.minus(low).better == better
+
+
 @pytest.mark.nightly
 def test_an_interval_covers_as_often_as_it_says() -> None:
     """10,000 paired differences of five normal pairs.

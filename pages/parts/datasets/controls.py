@@ -200,15 +200,15 @@ def _ready(kind: str, one: OwnSet) -> None:
     with st.container(border=True):
         st.markdown(
             f":material/check_circle: **{one.entry.title}** can be chosen on every page that "
-            f"takes {kind}: it is in their menus of datasets."
+            f"takes {kind}, in its menu of datasets."
         )
         points(controls.plain(note) for note in one.notes)
         if one.ratings is not None and (open_facts := one.ratings.uncovered):
             st.info(
                 f"**Its ε will be nominal**: {', '.join(open_facts)} read off the data, which "
                 "one person may change. It is guaranteed once all of them are given: in *The scale "
-                "and the number of users* (for which the file is given again once its form is "
-                "gone) and in *Public list of your items*.",
+                "and the number of users* (bring the file again if that is no longer shown) and in "
+                "*Public list of your items*.",
                 icon=":material/public:",
             )
         st.warning(

@@ -84,7 +84,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
             changed[question.field] = picked
             continue
         text = controls.plain(question.text)
-        options = ", ".join(f"“{controls.plain(one)}”" for one in question.choices[:8])
+        options = ", ".join(f"“{controls.plain(one) or 'none'}”" for one in question.choices[:8])
         text += f" *Choices: {options}.*" if options and not codes else ""
         said.warning(f"**Please check.** {text}", icon=":material/help:")
     return changed

@@ -360,7 +360,10 @@ def _method(search: Search) -> None:
         "95 % intervals of each place alone."
     )
     if plan.vary == "epsilon" and "n_users" in parameters(type(plan.base.data)):
-        st.caption("What half of this ε takes: choose *fewest people* above, at half the ε.")
+        st.caption(
+            "How many people half of this ε takes: *More settings*, *What is asked*, *fewest "
+            "people*, at half the ε."
+        )
 
 
 def _export(search: Search) -> None:
