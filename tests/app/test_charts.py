@@ -222,7 +222,7 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
     # without the same algorithm free of noise, the error itself is said
     sentence = verdict(quiet, other)
     match = re.search(
-        r"has RMSE [\d.]+, ([\d.]+) ± [\d.]+ % (above|below) ALS without noise", sentence
+        r"IRLS-2's RMSE is ([\d.]+) ± [\d.]+ % (above|below) noiseless ALS's", sentence
     )
     assert match, sentence
     ours, free = (n.result.final.test_rmse_clipped for n in (other, quiet))

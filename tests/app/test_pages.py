@@ -260,7 +260,7 @@ def test_a_run_that_was_cancelled_early_leaves_the_example() -> None:
 
 
 def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home() -> None:
-    compare = "Compare ALS with IRLS at equal ε"
+    compare = "Compare ALS with IRLS"
     app = open_page("home").go_to("completion").press(compare)
     als, irls = jobs.current().specs  # type: ignore[union-attr]
     assert (als.card.title, irls.card.title) == ("ALS", "IRLS")

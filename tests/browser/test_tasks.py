@@ -143,7 +143,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
     ),
     "IRLS against ALS at the same total ε": (
-        [menu("Completion"), press("Compare ALS with IRLS at equal ε")],
+        [menu("Completion"), press("Compare ALS with IRLS")],
         lambda page: expect(verdict(page)).to_contain_text("IRLS's", timeout=60_000),
     ),
     "compare five algorithms": (

@@ -359,7 +359,7 @@ def _compared_example(clip: bool) -> Example:
         RunSpec.fitting(PEOPLE),
     )
     return Example(
-        about="4,000 users, 300 items",
+        about="4,000 × 300 matrix",
         specs=shown,
         draw=lambda: results_of(named(example_runs(shown)), clip),
     )

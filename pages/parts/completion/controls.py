@@ -137,7 +137,7 @@ def offer_papers_pair(dataset: str) -> None:
 
     if any(st.session_state.get(key) != value for key, value in _PAPERS_PAIR.items()):
         st.button(
-            "Compare ALS with IRLS at equal ε",
+            "Compare ALS with IRLS",
             on_click=ask,
             icon=":material/play_arrow:",
             disabled=not entry(dataset).present(),

@@ -107,10 +107,8 @@ def verdict(results: Sequence[Named]) -> str:
         where.append(f"{_below(best, others)}, and {standing.than(BASELINE)}.")
     elif quiet is None:
         rmse = three(best.result.final.test_rmse_clipped)
-        name += f" with {noise} noise" if epsilon else ""
-        cost = _cost(best, results)
-        joint = f", {cost} and" if cost else ","
-        where.append(f"{name} has RMSE {rmse}{joint} {standing.than(BASELINE)}.")
+        error = f"{name}{f' with {noise} noise' * bool(epsilon)} has RMSE {rmse}"
+        where.append(f"{_cost(best, results) or error}, {standing.than(BASELINE)}.")
     else:
         change = _paired(quiet.result, best.result, clip=True)
         effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
@@ -123,8 +121,8 @@ def verdict(results: Sequence[Named]) -> str:
 
 
 def _cost(best: Named, results: Sequence[Named]) -> str:
-    """Where the error of a private run lies from the least of those without noise, "" if none is
-    there or not all have ended.
+    """Say how far the error of a private run lies from the least of those without noise, "" if none
+    is there or not all have ended.
     """
     quiet = [n.result for n in results if not n.result.statement.private]
     if (
@@ -134,12 +132,16 @@ def _cost(best: Named, results: Sequence[Named]) -> str:
     ):
         return ""
     other = min(quiet, key=lambda result: result.final.test_rmse_clipped)
-    change, name = _paired(other, best.result, clip=True), lowered(other.spec.card.title)
-    if not change.detected:
-        return f"not significantly different from {name} without noise"
-    percent = 100 / other.final.test_rmse_clipped
+    change, percent = _paired(other, best.result, clip=True), 100 / other.final.test_rmse_clipped
     size = measured(percent * abs(change.mean), percent * change.half_width)
-    return f"{size} % {'above' if change.worse else 'below'} {name} without noise"
+    where = f"{size} % {'above' if change.worse else 'below'}"
+    if not change.detected:
+        where = "not significantly different from"
+    ours, theirs = (
+        f"{name}'{'' if name.endswith('s') else 's'}"
+        for name in (lowered(result.spec.card.title) for result in (best.result, other))
+    )
+    return f"{ours} RMSE is {where} noiseless {theirs}"
 
 
 def _below(best: Named, others: Sequence[Named]) -> str:

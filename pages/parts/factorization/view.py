@@ -449,7 +449,8 @@ def _parts(items: list[Learned], percent: int) -> None:
                     f"{item.dictionary.shape[1]} parts learned by {item.name}.",
                     toolbar=False,
                 )
-                st.caption(f"{_found(item)}{_how(item)}")
+                found = _found(item) if percent == 100 else ""  # what is counted is the end's
+                st.caption(f"{found}{_how(item)}")
 
 
 def _found(item: Learned) -> str:
@@ -457,7 +458,7 @@ def _found(item: Learned) -> str:
     if share is None:
         return ""
     count = item.result.spec.algorithm.rank
-    return f"{round(share * count)}/{count} parts at the end, "
+    return f"{round(share * count)}/{count} parts, "
 
 
 def _how(item: Learned) -> str:

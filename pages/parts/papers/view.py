@@ -313,7 +313,8 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
         st.warning(entry.missing, icon=":material/cloud_off:")
     _live(entry)
     first = [_first_sentence(entry.finding)] if entry.finding else []
-    observations([*judgements, *first, *rest])  # what our trials judge, then what is claimed
+    # what our trials judge, then what is claimed
+    observations([*map(_first_sentence, judgements[:1]), *first, *judgements, *rest])
     on_screen.add_lines("The rows, printed and ours", _ROWS.format(name=entry.source))
     tab("What we found", "about", lambda: _about(entry, result))
     tab("Every row", "rows", lambda: _rows(entry, lines, result))
