@@ -245,9 +245,17 @@ SHIFTED = "4 cells and the heading 3: name every column, or put quotes around a 
         ),
         ([*QUOTED, '"u","i,4'], "a quote is opened in line 92 and never closed: close it, or"),
         ([f"{line},5" for line in PLAIN], f"line 2 has {SHIFTED}"),
+        ([f"u{k % 250},i{k % 7},{k % 5 + 1},5" for k in range(500)], f"line 2 has {SHIFTED}"),
         ([line.replace(",", ",The Good, ", 1) for line in PLAIN], f"line 2 has {SHIFTED}"),
     ],
-    ids=["a cell too many", "a quote within", "a quote at the end", "decimal commas", "titles"],
+    ids=[
+        "a cell too many",
+        "a quote within",
+        "a quote at the end",
+        "decimal commas",
+        "many users",
+        "titles",
+    ],
 )
 def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
     lines: list[str], message: str

@@ -359,9 +359,7 @@ def _compared_example(clip: bool) -> Example:
         RunSpec.fitting(PEOPLE),
     )
     return Example(
-        about="4,000 users",
-        specs=shown,
-        draw=lambda: results_of(named(example_runs(shown)), clip),
+        about="4,000 users", specs=shown, draw=lambda: results_of(named(example_runs(shown)), clip)
     )
 
 

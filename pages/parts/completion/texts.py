@@ -132,7 +132,8 @@ def _cost(best: Named, results: Sequence[Named]) -> str:
     ):
         return ""
     other = min(quiet, key=lambda result: result.final.test_rmse_clipped)
-    change, percent = _paired(other, best.result, clip=True), 100 / other.final.test_rmse_clipped
+    change = _chosen(other, best.result, (len(results) - len(quiet)) * len(quiet))
+    percent = 100 / other.final.test_rmse_clipped
     size = measured(percent * abs(change.mean), percent * change.half_width)
     where = f"{size} % {'above' if change.worse else 'below'}"
     if not change.detected:
@@ -157,14 +158,20 @@ def _below(best: Named, others: Sequence[Named]) -> str:
     marks = noises if noises[0] != noises[1] else [best.letter, other.letter]
     if marks is noises or names[0] == names[1]:
         names = [f"{name} ({mark})" for name, mark in zip(names, marks, strict=True)]
-    change = _paired(other.result, best.result, clip=True)
-    quantile = float(special.ndtri(1 - 0.025 / math.comb(len(others) + 1, 2)))
-    change = replace(change, half_width=change.half_width * quantile / 1.96)
+    change = _chosen(other.result, best.result, math.comb(len(others) + 1, 2))
     if not change.detected:
         return f"{names[0]}'s error is {change.than(names[1])}'s"
     percent = 100 / other.result.final.test_rmse_clipped
     size = measured(-percent * change.mean, percent * change.half_width)
     return f"{names[0]}'s error is {size} % below {names[1]}'s"
+
+
+def _chosen(other: RunResult, best: RunResult, pairs: int) -> Comparison:
+    """The change from ``other`` to ``best``, which were chosen among so many ``pairs`` by their
+    errors: the interval holds for all pairs at once (Bonferroni).
+    """
+    change, quantile = _paired(other, best, clip=True), float(special.ndtri(1 - 0.025 / pairs))
+    return replace(change, half_width=change.half_width * quantile / 1.96)
 
 
 def _so_far(result: RunResult) -> str:

@@ -97,14 +97,8 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
     seems, sure = ("yes", True) if names_of_rows else _headed(first, below)
     headed = (header or seems) == "yes"
+    trailing = all(not row[-1] for row in below)
     if names_of_rows:
-        trailing = all(not row[-1] for row in below)
-        row_names = [row[0] for row in below if len(row) == best.across]
-        if header != "no" and not trailing and len({*row_names}) < len(row_names):
-            raise DataError(
-                f"{file}: line {ends[begin + 1]} has {best.across} cells and the heading "
-                f"{len(first)}: name every column, or {_ADVICE}"
-            )
         first = [*first, ""] if trailing else ["", *first]
     skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
     if widest > best.across:
@@ -118,6 +112,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         raise DataError(
             f"{file}: a quote is opened in line {line} and never closed: close it, or take it out."
         ) from None
+    if headed and names_of_rows and not trailing and frame.iloc[:, 0].duplicated().any():
+        raise DataError(
+            f"{file}: line {ends[begin + 1]} has {best.across} cells and the heading "
+            f"{best.across - 1}: name every column, or {_ADVICE}"
+        )
     if headed:
         frame.columns = [cell.strip().strip('"') or f"Unnamed: {k}" for k, cell in enumerate(first)]
     notes = []
