@@ -260,7 +260,7 @@ def test_a_run_that_was_cancelled_early_leaves_the_example() -> None:
 
 
 def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home() -> None:
-    compare = "Compare ALS with IRLS"
+    compare = "ALS against IRLS"
     app = open_page("home").go_to("completion").press(compare)
     als, irls = jobs.current().specs  # type: ignore[union-attr]
     assert (als.card.title, irls.card.title) == ("ALS", "IRLS")
@@ -272,6 +272,20 @@ def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home()
     assert sum(any(map(str.isalnum, word)) for word in verdict.split()) <= 21
     assert compare not in [button.label for button in app.button]  # it is what stands
     assert app.set(b_noise="gaussian").widget(compare)
+
+
+def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
+    compare = "Six algorithms"
+    app = open_page("home").go_to("completion").press(compare)
+    specs = jobs.current().specs  # type: ignore[union-attr]
+    assert [spec.card.name for spec in specs] == [
+        *("als", "irls", "svt", "truncated-svd", "dpals", "moments")
+    ]
+    assert len({(spec.data, spec.seed) for spec in specs}) == 1
+    assert [spec.card.guarantee and spec.noise.epsilon for spec in specs] == [False] * 4 + [5.0] * 2
+    labels = [button.label for button in app.button]
+    assert compare not in labels
+    assert "ALS against IRLS" in labels
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

@@ -143,13 +143,13 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
         lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
     ),
     "IRLS against ALS at the same total ε": (
-        [menu("Completion"), press("Compare ALS with IRLS")],
+        [menu("Completion"), press("ALS against IRLS")],
         lambda page: expect(verdict(page)).to_contain_text("IRLS's", timeout=60_000),
     ),
     "compare five algorithms": (
-        [menu("Completion"), enter("Configurations", "5"), press("Run")],
+        [menu("Completion"), press("Six algorithms")],
         lambda page: expect(
-            page.locator(".st-key-results .st-key-chart-rmse").get_by_text("E · IRLS")
+            page.locator(".st-key-results .st-key-chart-rmse").get_by_text("E · DPALS")
         ).to_be_visible(timeout=60_000),
     ),
     "can faces be learned privately?": (

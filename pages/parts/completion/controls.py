@@ -59,13 +59,42 @@ PROTECTS = {
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {"total_epsilon": "total ε", "variance": "variance", "nominal_epsilon": "ε of a release"}
-_PAPERS_PAIR = {
-    "n": 2,
-    "a_algorithm": "als",
-    "b_algorithm": "irls",
-    **{f"{x}_noise": "huber" for x in "ab"},
-    **{f"{x}_by": "total_epsilon" for x in "ab"},
-    **{f"{x}_own_alpha": False for x in "ab"},
+
+
+def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
+    """What the boxes that are drawn have for configurations of an algorithm and a noise, all by
+    total ε.
+    """
+    fields: dict[str, Any] = {"n": len(configurations)}
+    for letter, (algorithm, noise) in zip("abcdef", configurations, strict=False):
+        fields[f"{letter}_algorithm"] = algorithm
+        unit = ALGORITHMS[algorithm].unit
+        if unit:
+            fields[f"{letter}_noise"] = noise
+        if unit == "rating" and noise != "none":
+            fields |= {f"{letter}_by": "total_epsilon", f"{letter}_own_alpha": False}
+    return fields
+
+
+# comparisons that one press makes: what the boxes get, and what is told of it
+_OFFERS = {
+    "ALS against IRLS": (
+        _fields_of(("als", "huber"), ("irls", "huber")),
+        "Both with Huber noise at the same total ε, on the same data; runs at once. IRLS "
+        "releases more often, so that each of its releases has more noise.",
+    ),
+    "Six algorithms": (
+        _fields_of(
+            ("als", "none"),
+            ("irls", "none"),
+            ("svt", "none"),
+            ("truncated-svd", "none"),
+            ("dpals", "gaussian"),
+            ("moments", "gaussian"),
+        ),
+        "ALS, IRLS, SVT and truncated SVD without noise, DPALS and one-shot moments with a "
+        "guarantee for users, on the same data; runs at once.",
+    ),
 }
 LINK_TITLES: links.LinkTitles = {
     "dataset": partial(own_data.linked, "ratings"),
@@ -128,22 +157,24 @@ def rating_controls(dataset: str) -> dict[str, Any]:
     return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
 
 
-def offer_papers_pair(dataset: str) -> None:
-    """Draw a button that runs ALS and IRLS at the same total ε, unless they are what is asked."""
+def offer_comparisons(dataset: str) -> None:
+    """Draw a button for each comparison that is not what stands in the boxes."""
 
-    def ask() -> None:
-        st.session_state.update(_PAPERS_PAIR)
+    def run(fields: dict[str, Any]) -> None:
+        st.session_state.update(fields)
         run_next("seed")
 
-    if any(st.session_state.get(key) != value for key, value in _PAPERS_PAIR.items()):
-        st.button(
-            "Compare ALS with IRLS",
-            on_click=ask,
-            icon=":material/play_arrow:",
-            disabled=not entry(dataset).present(),
-            help="Both with Huber noise at the same total ε, on the same data; runs at once. IRLS "
-            "releases more often, so that each of its releases has more noise.",
-        )
+    with st.container(key="offers", horizontal=True):
+        for title, (fields, about) in _OFFERS.items():
+            if any(st.session_state.get(key) != value for key, value in fields.items()):
+                st.button(
+                    title,
+                    on_click=run,
+                    args=(fields,),
+                    icon=":material/play_arrow:",
+                    disabled=not entry(dataset).present(),
+                    help=about,
+                )
 
 
 def how_many(question: str) -> int:
@@ -410,7 +441,7 @@ def form(row: DeltaGenerator) -> Asked:
         with lines:
             configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
             if question == "compare":
-                offer_papers_pair(dataset)
+                offer_comparisons(dataset)
     else:
         with noise:
             configurations = [one_configuration(question)]

@@ -57,6 +57,7 @@ class Held:
 OWN_DATA, RESULTS = Held(), Held()
 
 
+_GLANCE = 0.01  # seconds between two looks for a first result
 _PRIOR = 0.05  # share of the expected time that counts as seen when the pace is taken
 
 
@@ -110,6 +111,13 @@ class Job:
         self.no_longer_waits()
         if self._ticket is not None:
             self._ticket.leave()  # if it was still waiting, its place is free at once
+
+    def wait_for_result(self, seconds: float) -> bool:
+        """Wait up to so many seconds for a first result; say whether there is any."""
+        until = time.monotonic() + seconds
+        while self.active and not any(self.results) and time.monotonic() < until:
+            time.sleep(_GLANCE)
+        return any(self.results)
 
     def no_longer_waits(self) -> None:
         """Forget that it waits for a worker: its thread may notice a little later."""

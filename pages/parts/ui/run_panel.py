@@ -23,6 +23,7 @@ _SEEDS = 10_000  # that are drawn: short enough to be read out
 _LONG = 30.0  # seconds from which on a quick look is worth it
 _EVERY = 0.5  # seconds between two looks at a running job
 _FIRST = 0.2  # the same while it computes and nothing of it is drawn
+_PATIENCE = 0.4  # seconds that a script waits for a first result
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 _NEXT = "run-next"  # in the session: that the next script runs
@@ -116,6 +117,8 @@ def panel(of: Panel) -> None:
         try:
             job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
             job.address = _address(of.look.flag)
+            # most first results are there at once: drawn now, they need no second script
+            job.drawn = job.wait_for_result(_PATIENCE)
         except DPMCError as error:
             st.error(controls.said(run_store.told(error)))
     if job is None:
