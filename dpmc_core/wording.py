@@ -77,18 +77,22 @@ _FORMULA = re.compile(
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def three(value: float) -> str:
+def three(value: float, *, zeros: bool = False) -> str:
     """Three significant digits, thousands with commas and never an exponent above 1e-4.
+
+    ``zeros`` at the end are written where the number stands beside others that are measured.
 
     >>> three(0.12345), three(999.9), three(1234.5), three(float("inf")), three(float("nan"))
     ('0.123', '1,000', '1,230', '∞', 'not known')
+    >>> three(0.66), three(0.66, zeros=True), three(123.4, zeros=True)
+    ('0.66', '0.660', '123')
     """
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) < 999.5:
-        return f"{value:.3g}"
+        return f"{value:#.3g}".rstrip(".") if zeros else f"{value:.3g}"
     digits = max(len(str(int(abs(value)))) - 3, 0)
     return f"{round(value, -digits):,.0f}"
 

@@ -47,10 +47,11 @@ def form() -> tuple[str, int]:
 def epsilon_slider() -> float:
     """Draw the slider of ε."""
     epsilon = controls.steps_slider(
-        "ε: more private ← → more accurate",
+        "ε",
         "home_epsilon",
         EPSILONS,
         1.0,
+        ends="more private ← → more accurate",
         help=glossary.meaning("epsilon"),
     )
     presenter.steps("home_epsilon", EPSILONS)

@@ -169,7 +169,7 @@ def test_the_least_error_of_a_study_is_no_victory_over_the_baseline(
 ) -> None:
     lines = {"ε = 1": [(0.05, errors, BASELINE), (0.5, (0.95, 0.96, 0.97), BASELINE)]}
     (first, *_) = study_view.study_sentences(made_up("items", lines))
-    assert first == f"Least error is at β = 0.05 (ε = 1){end}"
+    assert first == f"The mean error is least with 5 % of the items (ε = 1){end}"
 
 
 def test_words_of_a_study_follow_its_numbers() -> None:

@@ -116,7 +116,7 @@ def _after(results: list[Named], clip: bool, step: int) -> str:
     for n in results:
         metrics = n.result.metrics[min(step, len(n.result.metrics)) - 1]
         error = metrics.test_rmse_clipped if clip else metrics.test_rmse
-        errors.append(f"{n.letter} {three(error)}")
+        errors.append(f"{n.letter} {three(error, zeros=True)}")
     return f"After iteration {step}, the error (held-out RMSE) is: {', '.join(errors)}."
 
 

@@ -158,14 +158,17 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
         return _more_people(by_name)
     if kind == "projection":
         return _least(by_name)
-    what = "rank" if kind == "rank" else "β ="
     lines: dict[float, list[str]] = {}
     best = []
     for line, points in by_name.items():
         best.append(min(points, key=lambda p: p.mean))
         lines.setdefault(best[-1].x, []).append(line)
-    said = ", ".join(f"{x:g} ({'; '.join(names)})" for x, names in lines.items())
-    return f"Least error is at {what} {said}{_beside(best)}."
+    where = ", ".join(
+        (f"rank {x:g}" if kind == "rank" else f"{100 * x:.3g} % of the items")
+        + f" ({'; '.join(names)})"
+        for x, names in lines.items()
+    )
+    return f"The mean error is least with {where}{_beside(best)}."
 
 
 def _beside(best: Sequence[Point]) -> str:

@@ -106,7 +106,7 @@ def verdict(results: Sequence[Named]) -> str:
     if alike:
         where.append(f"{_below(best, others)}, and {standing.than(BASELINE)}.")
     elif quiet is None:
-        rmse = three(best.result.final.test_rmse_clipped)
+        rmse = three(best.result.final.test_rmse_clipped, zeros=True)
         error = f"{name}{f' with {noise} noise' * bool(epsilon)} has RMSE {rmse}"
         where.append(f"{_cost(best, results) or error}, {standing.than(BASELINE)}.")
     else:
@@ -211,13 +211,13 @@ def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
     value = result.final.test_rmse_clipped
     name, apart = result.best_baseline, result.against_baseline
-    said = apart.than(f"the best baseline, {name} ({three(result.baselines[name])}), by ")
+    said = apart.than(f"the best baseline, {name} ({three(result.baselines[name], zeros=True)}), by ")
     by = (
         f"{three(abs(apart.mean))} ± {apart.half_width:.2g}"
         if apart.detected
         else "these held-out ratings"
     )
-    return f"{label} (RMSE {three(value)}, clipped) is {said}{by}."
+    return f"{label} (RMSE {three(value, zeros=True)}, clipped) is {said}{by}."
 
 
 def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> Comparison:

@@ -281,17 +281,18 @@ def steps_slider(
     default: float,
     *,
     limit: str = "",
+    ends: str = "",
     **options: Any,
 ) -> float:
     """Draw a slider over listed values; with a ``limit`` an address may name any number in it,
-    which is then among them.
+    which is then among them. ``ends`` says what lies to the left and the right.
     """
     if limit:
         values = with_linked(key, values, limit)
     shown = {value: f"{value:g}" if limit else f"{value:,g}" for value in values}
     check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
     picked = st.select_slider(
-        label,
+        f"{label}: {ends}" if ends else label,
         list(values),
         value=default,
         format_func=lambda value: shown[value],
