@@ -1,4 +1,4 @@
-"""What axe-core finds during and after a run, in both themes."""
+"""What axe-core finds during and after a run, and how it is laid out, in both themes."""
 
 from contextlib import suppress
 from typing import Literal
@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
+from tests.browser.geometry import problems
 from tests.browser.test_app import AXE, grave, laid_out, ready
 
 pytestmark = pytest.mark.browser
@@ -14,6 +15,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 RUNS = {  # address that runs for a while -> its button
     "/completion?iterations=500&rank=40": "Run",
+    "/completion?n=6&iterations=500&rank=40": "Run",
     "/completion?question=people&seeds=5": "Run",
     "/factorization?f_n=20000": "Run",
     "/tradeoffs?t_users_user=500&t_ratings=20000": "Run",
@@ -33,11 +35,12 @@ def looked_at(page: Page, where: str) -> None:
         )
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)
+        assert problems(page) == [], (where, scheme)
 
 
 @pytest.mark.parametrize(
     ("path", "width", "height"),
-    [*((path, 1280, 720) for path in RUNS), *((path, 390, 844) for path in list(RUNS)[:2])],
+    [(path, *size) for path in RUNS for size in ((1280, 720), (390, 844))],
 )
 def test_a_run_can_be_followed_by_everybody(
     browser: Browser, app_url: str, path: str, width: int, height: int
