@@ -4,7 +4,6 @@ Each draws an answer, runs, and keeps what it showed.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from pages.parts.completion import recommend_view, study_view
 from pages.parts.completion.controls import QUESTIONS
 from pages.parts.factorization import study_view as factor_view
 from pages.parts.factorization.controls import QUESTIONS as OF_FACTORS
+from pages.parts.frame.study import study_curves
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
 from pages.parts.ui.labels import wrapped
@@ -221,10 +221,9 @@ WORDS = {
 def test_a_study_is_drawn_with_every_line_named_and_put_in_words(page: str, kind: str) -> None:
     result = example(page, kind).study
     of_users = page == "completion"
-    study: Any = study_view.STUDY if of_users else factor_view.STUDY
     sentences = study_view.study_sentences if of_users else factor_view.factor_sentences
-    figure, numbers = study.curves(result)
-    assert study.curves(result)[0] is figure  # drawn once
+    figure, numbers = study_curves(result)
+    assert study_curves(result)[0] is figure  # drawn once
     assert len(numbers)
     written = {note["text"] for note in whole(figure)["layout"]["annotations"]}
     assert {wrapped(name) for name in {p.series for p in result.points()}} <= written
@@ -234,7 +233,7 @@ def test_a_study_is_drawn_with_every_line_named_and_put_in_words(page: str, kind
     for runs in range(1, len(result.runs)):  # a study may be stopped after any of its runs
         part = replace(result, runs=result.runs[:runs])
         if runs % 5 == 1:
-            study.curves(part)
+            study_curves(part)
         sentences(part)
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,27 +21,10 @@ from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.frame.study import QUIET, Built, Lines, Study
+from pages.parts.frame.study import Built, Study, study_curves
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, figure, show
-from pages.parts.ui.looks import IDENTITY, LINES, Identity, curve, lowered, name_above
-
-_GREY = IDENTITY["none"]
-
-
-def looks(lines: Lines) -> dict[str, Identity]:
-    """How each line looks.
-
-    Without noise a line keeps its algorithm's colour, in long dashes.
-    """
-    noisy = [name for name in lines if not name.endswith("no noise")]
-    out = {name: Identity(name, *LINES[k % len(LINES)]) for k, name in enumerate(noisy)}
-    for name in lines:
-        if name not in out:
-            out[name] = replace(_GREY, title=name)
-            if twin := out.get(name.removesuffix(QUIET)):
-                out[name] = replace(out[name], colour=twin.colour)
-    return out
+from pages.parts.ui.looks import LINES, Identity, curve, lowered, name_above
 
 
 def skew_curves(skews: Sequence[Skew]) -> Drawn:
@@ -302,7 +284,6 @@ STUDY = Study(
     room="completion",
     name="study",
     live="Held-out error of the runs made so far.",
-    looks=looks,
     sentences=study_sentences,
     about=about,
     method=_method,
@@ -314,7 +295,7 @@ def cost() -> None:
     stored = example("completion", "epsilon").study
     sentence = study_sentences(stored)[0]
     st.markdown(f"{sentence} (Stored example: {about(stored)}.)")
-    show(STUDY.curves(stored), "cost", sentence)
+    show(study_curves(stored), "cost", sentence)
     st.button("Compute it with my settings", on_click=ask, args=("epsilon",), key="ask-cost")
 
 

@@ -211,7 +211,9 @@ def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
     value = result.final.test_rmse_clipped
     name, apart = result.best_baseline, result.against_baseline
-    said = apart.than(f"the best baseline, {name} ({three(result.baselines[name], zeros=True)}), by ")
+    said = apart.than(
+        f"the best baseline, {name} ({three(result.baselines[name], zeros=True)}), by "
+    )
     by = (
         f"{three(abs(apart.mean))} ± {apart.half_width:.2g}"
         if apart.detected

@@ -22,7 +22,7 @@ from dpmc_core.metrics.factors import match_parts, top_words
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, named_bars
 from pages.parts.ui.labels import wrapped
-from pages.parts.ui.looks import Identity
+from pages.parts.ui.looks import FACTORIZATIONS, Identity
 from pages.parts.ui.pictures import picture, tiles
 from pages.parts.ui.series import Line, named_lines, reach
 
@@ -42,18 +42,6 @@ def shown_words(
     return top_words(dictionary[kept], [words[row] for row in kept], count)
 
 
-LOOKS: dict[str, Identity] = {
-    "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
-    "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),
-    "robust-nmf": Identity("Robust NMF, not private", "#009E73", "dot", "diamond"),
-    "private-nmf-published": Identity(
-        "As published, not private", "#CC79A7", "dashdot", "triangle-up"
-    ),
-    "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
-    "moment-nmf": Identity("One-shot moment NMF", "#0072B2", "solid", "circle"),
-}
-
-
 @dataclass(frozen=True)
 class Learned:
     """A result as it is shown.
@@ -70,7 +58,7 @@ class Learned:
     @property
     def look(self) -> Identity:
         """Colour, dash and marker of its algorithm."""
-        return LOOKS[self.result.spec.card.name]
+        return FACTORIZATIONS[self.result.spec.card.name]
 
     @property
     def dictionary(self) -> FloatArray:
@@ -87,13 +75,17 @@ def learned(results: Sequence[FactorResult]) -> list[Learned]:
     usage = first.coefficients.sum(axis=1) * np.linalg.norm(first.dictionary, axis=0)
     order = np.argsort(-usage, kind="stable")
     reference = first.dictionary[:, order]
-    out = [Learned(LOOKS[first.spec.card.name].title, first, order, np.full(len(order), math.nan))]
+    out = [
+        Learned(
+            FACTORIZATIONS[first.spec.card.name].title, first, order, np.full(len(order), math.nan)
+        )
+    ]
     for result in results[1:]:
         partner, cosine = match_parts(reference, result.dictionary)
         left = np.setdiff1d(np.arange(result.dictionary.shape[1]), partner)
         places = np.array(partner)
         places[places < 0] = left[: int((places < 0).sum())]
-        out.append(Learned(LOOKS[result.spec.card.name].title, result, places, cosine))
+        out.append(Learned(FACTORIZATIONS[result.spec.card.name].title, result, places, cosine))
     return out
 
 

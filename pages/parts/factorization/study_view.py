@@ -3,16 +3,12 @@
 Their figure, their sentences, and what is shown of them.
 """
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.metrics.factors import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
-from pages.parts.factorization.charts import LOOKS
-from pages.parts.frame.study import QUIET, Lines, Study
-from pages.parts.ui.looks import Identity
+from pages.parts.frame.study import Lines, Study
 
 _PUBLISHED = "as published (not private)"
 
@@ -150,15 +146,6 @@ def _by_outliers(lines: Lines) -> list[str]:
     return out
 
 
-def looks(lines: Lines) -> dict[str, Identity]:
-    """The look of each line's algorithm, in long dashes without noise."""
-    found = {name: LOOKS[points[0].spec.card.name] for name, points in lines.items()}
-    return {
-        name: replace(look, dash="longdash") if name.endswith(QUIET) else look
-        for name, look in found.items()
-    }
-
-
 def about(result: StudyResult) -> str:
     """What a stored study is of."""
     kind, base = result.spec.study, result.spec.base
@@ -211,7 +198,6 @@ STUDY = Study(
     room="factorization",
     name="factor-study",
     live="The runs made so far.",
-    looks=looks,
     sentences=factor_sentences,
     about=about,
     method=_method,

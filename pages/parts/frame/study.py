@@ -1,7 +1,7 @@
 """A study on a page: many runs for one question, their figure, sentences and export."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -19,7 +19,7 @@ from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
 from pages.parts.ui.figures import Drawn, draw, of_results, show
 from pages.parts.ui.labels import spaced_ticks
-from pages.parts.ui.looks import BEST, Identity
+from pages.parts.ui.looks import BEST, FACTORIZATIONS, IDENTITY, LINES, Identity
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, panel
 from pages.parts.ui.series import Line, named_lines
@@ -40,10 +40,31 @@ _PANEL, _GAP = 360, 60  # pixels
 _CHARACTERS = 26  # that a phone has room for below a panel
 
 
-def study_curves(result: StudyResult, looks: Mapping[str, Identity]) -> Drawn:
-    """Each measure against what the study varies, one below the other, with 95 % t-intervals over
-    seeds, and the baselines. ``looks`` has each line's.
+def _looks(lines: Lines) -> dict[str, Identity]:
+    """How each line looks: as its algorithm that factorizes, else as no other line does. Without
+    noise it keeps the colour, in long dashes.
     """
+    noisy = [name for name in lines if not name.endswith("no noise")]
+    looks: dict[str, Identity] = {}
+    for name in (*noisy, *lines):
+        algorithm, twin = lines[name][0].spec.card.name, looks.get(name.removesuffix(QUIET))
+        if algorithm in FACTORIZATIONS:
+            look = FACTORIZATIONS[algorithm]
+            looks[name] = replace(look, dash="longdash") if name.endswith(QUIET) else look
+        elif name in noisy:
+            looks.setdefault(name, Identity(name, *LINES[len(looks) % len(LINES)]))
+        else:
+            grey = IDENTITY["none"]
+            looks[name] = replace(grey, colour=twin.colour) if twin else grey
+    return looks
+
+
+@of_results
+def study_curves(result: StudyResult) -> Drawn:
+    """Each measure against what the study varies, one below the other, with 95 % t-intervals over
+    seeds, and the baselines; drawn once of a finished study.
+    """
+    looks = _looks(result.lines())
     study, measures, by_people = result.spec.study, result.measures, result.spec.kind == "people"
     down = max(len(measures), 1)
     fig = make_subplots(
@@ -105,21 +126,15 @@ class Study:
     """How the studies of one ``room`` are shown.
 
     Files and jobs are called after ``name``. ``live`` is said of the figure while runs are made;
-    ``looks`` has each line's, ``about`` says what a stored study is of, ``method`` how a study was
-    computed.
+    ``about`` says what a stored study is of, ``method`` how a study was computed.
     """
 
     room: str
     name: str
     live: str
-    looks: Callable[[Lines], dict[str, Identity]]
     sentences: Callable[[StudyResult], list[str]]
     about: Callable[[StudyResult], str]
     method: Callable[[StudyResult], None]
-
-    def curves(self, result: StudyResult) -> Drawn:
-        """The study's figure and its numbers, drawn once of a finished one."""
-        return _curves(result, self)
 
     def panel(self, question: str, built: Built, row: DeltaGenerator) -> None:
         """Run the many runs of one question, and show their figure."""
@@ -153,7 +168,7 @@ class Study:
         """The points of a running study, if there are any."""
         result: StudyResult | None = job.results[0]
         if result is not None:
-            draw(self.curves(result)[0], f"live-{self.name}", self.live)
+            draw(study_curves(result)[0], f"live-{self.name}", self.live)
         return result is not None
 
     def _show(self, result: StudyResult) -> None:
@@ -161,7 +176,7 @@ class Study:
         sentences = self.sentences(result) or [result.spec.study.title]
         first = sentences[0].replace("**", "")
         verdict(first)
-        show(self.curves(result), f"{self.name}-{result.spec.kind}", first)
+        show(study_curves(result), f"{self.name}-{result.spec.kind}", first)
         observations(sentences[1:])
         python_lines.of_study(result)
         tab("Method and protection", "method", lambda: self.method(result))
@@ -171,8 +186,3 @@ class Study:
         file = f"dpmc-{self.name}-{result.spec.kind}.json"
         download("Study (JSON)", file, result.summary)
         code(result.spec.python(), "python")
-
-
-@of_results
-def _curves(result: StudyResult, study: Study) -> Drawn:
-    return study_curves(result, study.looks(result.lines()))

@@ -14,7 +14,9 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
+from dpmc_core.datasets import entry as dataset
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.papers import (
     ENTRIES,
     PAPERS,
@@ -38,11 +40,14 @@ from dpmc_core.experiments.papers.compute import (
     prediction_interval,
 )
 from dpmc_core.experiments.papers.row import Row, name_of, part, phrases, row_names, value_name
+from dpmc_core.experiments.studies.engine import StudyResult
+from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.facts import facts
 from dpmc_core.metrics.intervals import Comparison, t_half_width
-from dpmc_core.wording import printed_in, three
+from dpmc_core.wording import power, printed_in, three
 from pages.parts.frame.page import first_tab_next, observations, tab
 from pages.parts.frame.page import verdict as say_verdict
+from pages.parts.frame.study import study_curves
 from pages.parts.papers.drawing import CURVES, drawing
 from pages.parts.server import jobs
 from pages.parts.server.progress import span
@@ -192,6 +197,8 @@ def overview() -> None:
             if rows_of(entry.source)
             else "drawn from its formula"
             if entry.id in CURVES
+            else "drawn from runs of ours"
+            if _study(entry)
             else f"live on the {PAGES[entry.page].title} page"
             if entry.page
             else "not possible here"
@@ -245,15 +252,20 @@ def about(entry: Entry) -> None:
 
 def without_rows(entry: Entry) -> None:
     """Say what the paper shows there; draw what is printed, or link the page that draws it."""
-    values = _printed_lines(entry)
+    values, study = _printed_lines(entry), _study(entry)
     say_verdict(
         f"{entry.place} of this paper, as printed: nothing of it is computed here."
         if values
         else f"{entry.place}, “{entry.title}”, drawn again from its formula."
         if entry.id in CURVES
+        else f"{entry.place}, “{entry.title}”, by runs of ours; no number of it is printed."
+        if study
         else f"{entry.place} of this paper, “{entry.title}”, has no numbers to compare."
     )
-    if entry.id in CURVES:
+    if study:
+        show(study_curves(study), "paper", f"{entry.place}: {entry.title}.")
+        st.caption(_runs_of(study))
+    elif entry.id in CURVES:
         show(CURVES[entry.id](), "paper", f"{entry.place}: {entry.title}.")
     about(entry)
     if entry.missing:
@@ -263,6 +275,28 @@ def without_rows(entry: Entry) -> None:
         st.caption("A drawing or a definition: there is nothing to compute.")
     if values:
         st.dataframe(values, hide_index=True, alt=f"{entry.place} as printed.")
+
+
+def _study(entry: Entry) -> StudyResult | None:
+    """The study that comes with the app and stands for a figure, if one on such data does."""
+    kind = entry.state.get("question") or entry.state.get("f_question")
+    if entry.page not in STUDIES or kind not in STUDIES[entry.page]:
+        return None
+    study = example(entry.page, kind).study
+    data = entry.state.get("f_data")
+    same = data is None or dataset(data).holds == study.spec.base.data.entry.holds
+    return study if same else None
+
+
+def _runs_of(study: StudyResult) -> str:
+    """Say what a study's figure is of, and what its runs protect."""
+    base = study.spec.base
+    return (
+        f"{len(study.runs)} runs on synthetic data ({base.data.amounts}), up to "
+        f"{study.spec.seeds} seeds a point; means with 95 % t-intervals. ε is the guaranteed total "
+        f"of one run at δ = {power(base.noise.delta)} for one {base.card.unit}; lines without "
+        "noise and the dotted baselines protect nobody."
+    )
 
 
 def _live(entry: Entry) -> None:

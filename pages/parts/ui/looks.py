@@ -60,6 +60,17 @@ LINES = (
     ("#4477AA", "longdash", "star"),
     ("#B5563F", "longdashdot", "hexagon"),
 )
+# of algorithms that factorize
+FACTORIZATIONS: dict[str, Identity] = {
+    "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
+    "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),
+    "robust-nmf": Identity("Robust NMF, not private", "#009E73", "dot", "diamond"),
+    "private-nmf-published": Identity(
+        "As published, not private", "#CC79A7", "dashdot", "triangle-up"
+    ),
+    "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
+    "moment-nmf": Identity("One-shot moment NMF", "#0072B2", "solid", "circle"),
+}
 BASELINE = "#888888"  # on both grounds
 BEST = Identity("best baseline", BASELINE, "dot", width=1.5)
 
