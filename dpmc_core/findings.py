@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dpmc_core.metrics import Comparison
-from dpmc_core.wording import measured
+from dpmc_core.wording import measured, possessive
 
 BASELINE = "the best baseline"
 
@@ -27,7 +27,7 @@ class NoiseEffect:
         >>> NoiseEffect(Comparison(0.1, 0.2, less_is_better=False), 0.5).on("moments")
         "does not change moments' recall significantly"
         """
-        what = f"{method}'{'' if method.endswith('s') else 's'} "
+        what = f"{possessive(method)} "
         what += "error" if self.change.less_is_better else "recall"
         if not self.change.detected:
             return f"does not change {what} significantly"

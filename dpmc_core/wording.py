@@ -97,6 +97,15 @@ def three(value: float, *, zeros: bool = False) -> str:
     return f"{round(value, -digits):,.0f}"
 
 
+def possessive(name: str) -> str:
+    """A name as the owner of something.
+
+    >>> possessive("DPALS"), possessive("private SVD"), possessive("one-shot moments")
+    ("DPALS's", "private SVD's", "one-shot moments'")
+    """
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
 def signed(value: float, digits: int) -> str:
     """A number with its sign, so many digits after the point.
 

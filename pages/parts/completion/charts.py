@@ -27,11 +27,12 @@ def look_of(letter: str, title: str) -> Identity:
 
 @dataclass(frozen=True)
 class Named:
-    """A result and the letter and name it goes by on the page."""
+    """A result and the letter and name it goes by on the page, ``short`` in a figure."""
 
     letter: str
     title: str
     result: RunResult
+    short: str = ""
 
     @property
     def label(self) -> str:
@@ -41,7 +42,7 @@ class Named:
     @property
     def look(self) -> Identity:
         """How this configuration looks in every figure."""
-        return look_of(self.letter, self.label)
+        return look_of(self.letter, f"{self.letter} · {self.short or self.title}")
 
 
 @drawn_once.of_results

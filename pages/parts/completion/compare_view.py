@@ -1,5 +1,6 @@
 """Ratings predicted by up to six configurations, side by side, on the *Completion* page."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -21,7 +22,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, unbroken
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
@@ -42,12 +43,18 @@ def title_of(spec: RunSpec) -> str:
 
 
 def named(results: Sequence[RunResult | None]) -> list[Named]:
-    """The results that exist, with their letters."""
-    return [
-        Named(letter, title_of(r.spec), r)
-        for letter, r in zip(LETTERS, results, strict=False)
-        if r is not None
-    ]
+    """The results that exist, with their letters. Their short names have no "total", nor "no noise"
+    where their algorithm stands once.
+    """
+    those = [(x, r) for x, r in zip(LETTERS, results, strict=False) if r is not None]
+    algorithms = Counter(r.spec.card.name for _, r in those)
+    items = []
+    for letter, r in those:
+        title = title_of(r.spec)
+        short = title.replace(", total ε", ", ε")
+        short = short.removesuffix(", no noise" if algorithms[r.spec.card.name] == 1 else "")
+        items.append(Named(letter, title, r, unbroken(short)))
+    return items
 
 
 def figures(results: list[Named], clip: bool) -> None:

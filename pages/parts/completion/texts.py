@@ -19,7 +19,7 @@ from dpmc_core.findings import BASELINE, NoiseEffect, noise_and_baseline
 from dpmc_core.metrics import Comparison, clipped
 from dpmc_core.metrics.ratings import compared_rmse
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.wording import measured, power, three
+from dpmc_core.wording import measured, possessive, power, three
 from pages.parts.completion.charts import Named
 from pages.parts.completion.controls import QUESTIONS
 from pages.parts.ui.looks import NOISES, lowered
@@ -138,10 +138,7 @@ def _cost(best: Named, results: Sequence[Named]) -> str:
     where = f"{size} % {'above' if change.worse else 'below'}"
     if not change.detected:
         where = "not significantly different from"
-    ours, theirs = (
-        f"{name}'{'' if name.endswith('s') else 's'}"
-        for name in (lowered(result.spec.card.title) for result in (best.result, other))
-    )
+    ours, theirs = (possessive(lowered(result.spec.card.title)) for result in (best.result, other))
     return f"{ours} RMSE is {where} noiseless {theirs}"
 
 
@@ -160,10 +157,10 @@ def _below(best: Named, others: Sequence[Named]) -> str:
         names = [f"{name} ({mark})" for name, mark in zip(names, marks, strict=True)]
     change = _chosen(other.result, best.result, math.comb(len(others) + 1, 2))
     if not change.detected:
-        return f"{names[0]}'s error is {change.than(names[1])}'s"
+        return f"{possessive(names[0])} error is {change.than(possessive(names[1]))}"
     percent = 100 / other.result.final.test_rmse_clipped
     size = measured(-percent * change.mean, percent * change.half_width)
-    return f"{names[0]}'s error is {size} % below {names[1]}'s"
+    return f"{possessive(names[0])} error is {size} % below {possessive(names[1])}"
 
 
 def _chosen(other: RunResult, best: RunResult, pairs: int) -> Comparison:
