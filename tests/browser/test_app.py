@@ -364,8 +364,18 @@ def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     for k, key in enumerate("ioi", start=1):
         page.keyboard.press(key)
         expect(page.locator(".st-key-verdict")).to_contain_text(f"of {k} rounds")
-    page.reload()
-    expect(page.locator(".st-key-verdict")).to_contain_text("of 3 rounds")
+    other = page.context.new_page()
+    other.goto(f"{app_url}/game")
+    ready(other)
+    other.keyboard.press("i")
+    for _ in range(3):
+        expect(page.locator(".st-key-verdict")).to_contain_text("of 3 rounds")
+        expect(other.locator(".st-key-verdict")).to_contain_text("of 1 round")
+        for tab in (page, other):  # at once: each goes on with its own visit
+            tab.evaluate("location.reload()")
+        for tab in (page, other):
+            ready(tab)
+    other.close()
 
 
 def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(

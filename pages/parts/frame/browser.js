@@ -19,7 +19,6 @@ if (!window.dpmcLab) {
     const token = document.querySelector(".dpmc-visit")?.dataset.token;
     if (!token) return;
     try { sessionStorage.setItem("dpmc-visit", token); } catch {}
-    document.cookie = "dpmc-visit=; path=/; samesite=strict; max-age=0";
   }).observe(document.body, { subtree: true, attributeFilter: ["data-test-script-state"] });
 
   // a narrow window has no room for menu and page: the menu is closed at first, and goes once a page

@@ -1,8 +1,7 @@
 """A visit goes on when its tab is loaded again: its jobs, its own data and its answers.
 
-A tab knows its visit by a token that nobody can guess (``browser.js``), and shows it in a cookie
-while it connects again (``layers.early``). All tabs of a browser share a cookie: of two that are
-loaded again at once, one may go on with the visit of the other, or with none.
+A tab knows its visit by a token that nobody can guess (``browser.js``), and shows it as it connects
+again, as a cookie of that connection alone (``layers.early``).
 """
 
 import secrets
@@ -10,8 +9,8 @@ import secrets
 import streamlit as st
 
 from pages.parts.server import jobs, user_data
+from pages.parts.server.layers.early import COOKIE
 
-COOKIE = "dpmc-visit"
 _KEPT = (*user_data.KEYS, "lesson-answers", "audit-game")
 
 

@@ -10,15 +10,19 @@ from functools import cache
 from pathlib import Path
 
 import streamlit
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+COOKIE = "dpmc-visit"
 # the folder of the page's address: Streamlit would first ask below the page, and be told 404 twice
 WHERE = """window.__streamlit = {BACKEND_BASE_URL: new URL(".", location).href};
-try {
-  const visit = sessionStorage.getItem("dpmc-visit") ?? "";
-  document.cookie = `dpmc-visit=${visit}; path=/; samesite=strict; max-age=${visit ? 60 : 0}`;
-} catch {}"""
+window.WebSocket = class extends WebSocket {
+  constructor(address, ...others) {
+    const url = new URL(address, location);
+    try { url.searchParams.set("visit", sessionStorage.getItem("dpmc-visit") ?? ""); } catch {}
+    super(url, ...others);
+  }
+};"""
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static" / "js"
 # what the pages show first, by the names of Streamlit's scripts, before their digests
 _NEEDED = (
@@ -57,12 +61,26 @@ class Early:
             else:
                 await send(message)
 
-        if scope["type"] == "http" and scope["method"] == "GET" and _asks_for_a_page(scope):
+        if scope["type"] == "websocket":
+            await self._app(_with_visit(scope), receive, send)
+        elif scope["type"] == "http" and scope["method"] == "GET" and _asks_for_a_page(scope):
             # nothing can be put into a compressed one
             kept = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
             await self._app({**scope, "headers": kept}, receive, sending)
         else:
             await self._app(scope, receive, send)
+
+
+def _with_visit(scope: Scope) -> Scope:
+    """Put the token that a tab's connection has in its address where ``visits`` reads it: in a
+    cookie, which no browser keeps and no other tab can show.
+    """
+    token = QueryParams(scope["query_string"]).get("visit", "")
+    headers = Headers(scope=scope)
+    others = [one for one in headers.get("cookie", "").split("; ") if not one.startswith(COOKIE)]
+    cookie = "; ".join([*others, f"{COOKIE}={token}"]).encode("latin-1", "ignore")
+    rest = [(name, value) for name, value in headers.raw if name != b"cookie"]
+    return {**scope, "headers": [*rest, (b"cookie", cookie)]}
 
 
 def _asks_for_a_page(scope: Scope) -> bool:
