@@ -9,6 +9,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
+from streamlit import config
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
@@ -334,7 +335,9 @@ def test_a_row_is_run_again_live() -> None:
 # ---- Runs ----------------------------------------------------------------------------------------
 
 
-def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
+def test_runs_are_filtered_compared_and_deleted_by_who_may(
+    own_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shows(open_page("runs"), "No run is kept yet", "Shown are the stored runs")
     specs = [
         TINY,
@@ -350,7 +353,18 @@ def test_runs_are_filtered_compared_and_deleted(own_store: Path) -> None:
     shows(filtered, "1 run")
     table = filtered.dataframe[0].value
     assert [*table["noise"], *table["dataset"]] == ["Huber", "Synthetic low-rank matrix"]
-    shows(app.press("delete-runs"), "2 runs were deleted")
+    usual = config.get_option("server.address")
+    for address, who, offered in (
+        ("0.0.0.0", "", False),
+        ("0.0.0.0", "1", True),
+        (usual, "0", False),
+    ):
+        config.set_option("server.address", address)
+        monkeypatch.setenv("DPMC_DELETE_RUNS", who)
+        assert ("delete-runs" in [b.key for b in app.run().button]) == offered, (address, who)
+    config.set_option("server.address", usual)
+    monkeypatch.delenv("DPMC_DELETE_RUNS")
+    shows(app.run().press("delete-runs"), "2 runs were deleted")
     with RunStore(own_store) as store:
         assert [row["mechanism"] for row in store.rows()] == ["gaussian"]
 

@@ -23,6 +23,7 @@ from dpmc_core.wording import counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import tab, verdict
 from pages.parts.server import run_store, settings
+from pages.parts.server.layers import edge
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
@@ -56,7 +57,8 @@ def of_compared(records: Sequence[Record], of_file: Set[str]) -> None:
         icon=":material/download:",
     )
     keys = tuple(r.key for r in records if r.key not in of_file)
-    if keys and settings.of("DPMC_DELETE_RUNS"):
+    who = settings.of("DPMC_DELETE_RUNS")
+    if keys and (who == 1 or (who == 2 and edge.for_this_machine())):
         _deleting(keys)
 
 

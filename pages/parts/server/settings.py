@@ -90,10 +90,11 @@ SETTINGS = {
         ),
         Setting(
             "DPMC_DELETE_RUNS",
-            1,
+            2,
             0,
-            1,
-            "1: visitors may delete runs from the store on the Runs page; 0: they may not",
+            2,
+            "who may delete any run of the store on the Runs page: 0: nobody; 1: every visitor; 2: "
+            "who is on the server's own machine, where nobody else reaches it",
         ),
         Setting(
             "DPMC_FETCH",

@@ -108,13 +108,20 @@ def _is_called(host: str) -> bool:
     say (of a proxy): anybody's name can be made to lead here, and its pages would have that origin.
     Streamlit asks by ``server.allowedHosts`` itself.
     """
-    if config.get_option("server.allowedHosts"):
+    if not for_this_machine():
         return True
     with suppress(ValueError):
         here = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        here_alone = str(config.get_option("server.address")) in _THIS_MACHINE
-        return not here_alone or here in _THIS_MACHINE or here.endswith(".localhost")
+        return here in _THIS_MACHINE or here.endswith(".localhost")
     return False
+
+
+def for_this_machine() -> bool:
+    """Whether only who is on this machine reaches the app: it listens here alone, and goes by no
+    other name.
+    """
+    named = config.get_option("server.allowedHosts")
+    return not named and str(config.get_option("server.address")) in _THIS_MACHINE
 
 
 def in_another_site() -> bool:
