@@ -84,17 +84,19 @@ def three(value: float, *, zeros: bool = False) -> str:
 
     >>> three(0.12345), three(999.9), three(1234.5), three(float("inf")), three(float("nan"))
     ('0.123', '1,000', '1,230', '∞', 'not known')
-    >>> three(0.66), three(0.66, zeros=True), three(123.4, zeros=True)
-    ('0.66', '0.660', '123')
+    >>> three(0.66), three(-0.66, zeros=True), three(123.4, zeros=True)
+    ('0.66', '−0.660', '123')
     """
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) < 999.5:
-        return f"{value:#.3g}".rstrip(".") if zeros else f"{value:.3g}"
-    digits = max(len(str(int(abs(value)))) - 3, 0)
-    return f"{round(value, -digits):,.0f}"
+        text = f"{value:#.3g}".rstrip(".") if zeros else f"{value:.3g}"
+    else:
+        digits = max(len(str(int(abs(value)))) - 3, 0)
+        text = f"{round(value, -digits):,.0f}"
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def possessive(name: str) -> str:
@@ -126,7 +128,8 @@ def measured(value: float, half_width: float) -> str:
     digits = -math.floor(math.log10(half_width))
     half = round(half_width, digits)
     digits = max(-math.floor(math.log10(half)), 0)  # 0.96 became 1
-    return f"{round(value, -math.floor(math.log10(half))):,.{digits}f} ± {half:,.{digits}f}"
+    size = f"{abs(round(value, -math.floor(math.log10(half)))):,.{digits}f}"
+    return f"{'−' * (value < 0)}{size} ± {half:,.{digits}f}"
 
 
 def power(value: float) -> str:

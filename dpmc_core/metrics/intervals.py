@@ -61,16 +61,19 @@ class Comparison:
         >>> Comparison(0.05, 0.1).than("the baseline")
         'not significantly different from the baseline'
         """
+        return f"{self.verdict} {'than' if self.detected else 'from'} {other}"
+
+    @property
+    def verdict(self) -> str:
+        """How the first stands, without the other."""
         if not self.detected:
-            return f"not significantly different from {other}"
-        return f"{'better' if self.better else 'worse'} than {other}"
+            return "not significantly different"
+        return "better" if self.better else "worse"
 
     @property
     def of_this_run(self) -> str:
         """How this run stands against another, as commands print it."""
-        if not self.detected:
-            return "not significantly different"
-        return f"this run is {'better' if self.better else 'worse'}"
+        return f"this run is {self.verdict}" if self.detected else self.verdict
 
 
 def t_half_width(values: Sequence[float], together: int = 1) -> float:

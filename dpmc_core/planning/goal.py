@@ -18,7 +18,8 @@ from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
-from dpmc_core.wording import three
+from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.wording import measured, three
 
 _KEEPING = (("store.store", "RunStore"), ("store.records", "PassingRuns"))
 QUICK_RUNS = 4  # at each place of a quick look: fewer decide nothing
@@ -284,11 +285,14 @@ class Search:
             return f"a {kind} ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
         title = self.plan.base.card.title
-        if self.crossing == "above" and self.best is not None:
+        if self.crossing == "above":
             is_not = "is not" if self.plan.target is None else "does not reach"
+            margins = max(self.probes, key=lambda probe: probe.place).margins
+            missed = measured(-float(np.mean(margins)), t_half_width(margins))
+            _, _, unit = TASKS[self.plan.base.task].measure.removesuffix(")").partition(" (")
             return (
-                f"{title} {is_not} {self.plan.goal} up to {amount(three(self.plan.most))}: "
-                f"its best is {three(self.best.mean)} ({self.spent} runs)."
+                f"{title} {is_not} {self.plan.goal} up to {amount(three(self.plan.most))}, where "
+                f"it misses that by {missed}{f' {unit}' * bool(unit)} ({self.spent} runs)."
             )
         if self.crossing == "below":
             least = amount(three(self.plan.least))

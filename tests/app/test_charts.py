@@ -260,7 +260,7 @@ def test_the_verdict_of_a_comparison_names_both_their_difference_and_the_baselin
     for pair in ((als, irls), (irls, als)):
         sentence = verdict(*pair)
         size = re.search(
-            r"In one draw .*, ALS's error is (\S+) ± (\S+) % below IRLS's, and", sentence
+            r"At .* \(one draw\), ALS's error is (\S+) ± (\S+) % below IRLS's, and", sentence
         )
         assert size is not None
         assert float(size[1]) == pytest.approx(100 * (1 - ours / theirs), rel=0.05)

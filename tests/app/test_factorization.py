@@ -163,7 +163,7 @@ def test_parts_are_shown_beside_their_likes() -> None:
     assert factor_charts.rebuilt(results[0], 3, 1)[1] >= left - 1e-9
     sheet = pictures.tiles(results[0].dictionary, (24, 24), 3)
     assert sheet.shape == (2 * 25 + 1, 3 * 25 + 1)
-    assert factor_verdict(items).startswith("At ε = 50, one-shot moment NMF finds")
+    assert factor_verdict(items).startswith("At ε = 50 (one draw), one-shot moment NMF finds")
     assert "True parts found" in " ".join(factor_observations(items))
     assert math.isnan(items[0].likeness[0])
 

@@ -76,7 +76,8 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     shows(app.run(), without=[former])
     assert not app.charts
     app.session_state[run_panel._SHOWN] = ("sweep", None)
-    shows(app.set(t_by="total_epsilon"), former)
+    shows(app.set(t_by="total_epsilon"), former, "The settings have changed since this run")
+    assert "run" not in app.query_params
     app.set(t_protect="user").set(t_vary="people")
     job.cancel()
     assert app.run().example

@@ -296,6 +296,9 @@ def test_a_touch_meets_no_toolbar(profiles: dict[str, BrowserContext], app_url: 
     page = seen(profiles["phone"].new_page(), f"{app_url}/tradeoffs?t_view=frontier")
     page.locator(".stPlotlyChart").first.tap()
     assert page.locator(".modebar-container:visible").count() == 0
+    seen(page, f"{app_url}/papers")
+    page.locator('[data-testid="stDataFrame"]').first.tap()
+    assert page.locator('[data-testid="stElementToolbar"]:visible').count() == 0
     page.close()
 
 

@@ -132,7 +132,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
     ),
     "protect whole users in a recommender": (
         [menu("Completion")],
-        lambda page: expect(verdict(page)).to_contain_text("At total ε = 5,"),
+        lambda page: expect(verdict(page)).to_contain_text("At total ε = 5 (one draw),"),
     ),
     "what is one person recommended?": (
         [menu("Completion"), choose("Question", "What does one person see?")],

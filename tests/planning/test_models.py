@@ -104,7 +104,8 @@ def test_an_estimate_lies_in_its_interval() -> None:
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
     unreached, reached = (searched(0, 0.01, target=target) for target in (0.5, 1.5))
     assert re.search(
-        r"does not reach held-out RMSE at most 0\.5 up to a total ε of 50: its best is 0\.7\d+",
+        r"does not reach held-out RMSE at most 0\.5 up to a total ε of 50, where "
+        r"it misses that by 0\.\d+ ± 0\.\d+ rating units \(",
         unreached.sentence,
     )
     assert "reaches held-out RMSE at most 1.5 at a total ε of 0.1 already" in reached.sentence
@@ -182,7 +183,7 @@ def test_what_is_kept_is_said_without_a_run() -> None:
     assert "at most 200 on; not narrowed down yet" in first.sentence
     (probe,) = first.probes
     missed = replace(first, low=200.0, probes=(replace(probe, decided=-1),))
-    assert " up to a total ε of 200: its best is " in missed.sentence
+    assert " up to a total ε of 200, where it misses that by " in missed.sentence
     at_half = replace(probe, place=100.0, decided=-1)
     half = replace(first, low=100.0, probes=(at_half, replace(probe, decided=0)))
     assert " up to a total ε of 100; not narrowed down yet" in half.sentence

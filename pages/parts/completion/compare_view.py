@@ -43,15 +43,17 @@ def title_of(spec: RunSpec) -> str:
 
 
 def named(results: Sequence[RunResult | None]) -> list[Named]:
-    """The results that exist, with their letters. Their short names have no "total", nor "no noise"
-    where their algorithm stands once.
+    """The results that exist, with their letters. Where a run has not ended its total ε is planned.
+    Short names have no "total", nor "no noise" where their algorithm stands once.
     """
     those = [(x, r) for x, r in zip(LETTERS, results, strict=False) if r is not None]
     algorithms = Counter(r.spec.card.name for _, r in those)
     items = []
     for letter, r in those:
         title = title_of(r.spec)
-        short = title.replace(", total ε", ", ε")
+        if not r.finished:
+            title = title.replace(", total ε", ", planned total ε")
+        short = title.replace("total ε", "ε")
         short = short.removesuffix(", no noise" if algorithms[r.spec.card.name] == 1 else "")
         items.append(Named(letter, title, r, unbroken(short)))
     return items

@@ -98,8 +98,7 @@ def verdict(results: Sequence[Named]) -> str:
     alike = bool(others) and not mixed and all(n.result.finished for n in private)
     where = [] if best.result.finished else [_so_far(best.result)]
     epsilon, spec = _epsilon(best.result), best.result.spec
-    draw = "in one draw " if alike else ""
-    where.append(f"{draw}at {epsilon}" if epsilon else "without noise")
+    where.append(f"at {epsilon} (one draw)" if epsilon else "without noise")
     name, noise = lowered(spec.card.title), NOISES[spec.noise.mechanism]
     quiet = next(iter(_quiet(best, results)), None)
     standing = best.result.against_baseline

@@ -43,7 +43,7 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
     except DPMCError as error:
         st.error(controls.plain(str(error)))
         return
-    top = _share_of_top(ratings)
+    top = most_rated(ratings)
     own = user_datasets.is_own(chosen.name)
     title = "Your ratings" if own else plain(chosen.title)
     users, items = (np.unique(numbers).size for numbers in (ratings.users, ratings.items))
@@ -56,23 +56,20 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
     observations(_observed(chosen, ratings, top))
 
 
-def _share_of_top(ratings: Ratings) -> float:
-    """Give the percentage of ratings that the most rated tenth of the items holds."""
+def most_rated(ratings: Ratings) -> str:
+    """Say which percentage of ratings the most rated tenth of the items holds."""
     per_item = np.bincount(ratings.items, minlength=ratings.n_items)
-    most = np.sort(per_item)[::-1][: max(1, ratings.n_items // 10)]
-    return float(100 * most.sum() / len(ratings))
+    count = max(1, ratings.n_items // 10)
+    share = 100 * np.sort(per_item)[::-1][:count].sum() / len(ratings)
+    items = f"{count:,} most rated of {ratings.n_items:,} items receive"
+    return f"The {items if count > 1 else 'most rated item receives'} {share:.0f} % of all ratings."
 
 
-def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
+def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: str) -> None:
     own = user_datasets.is_own(chosen.name)
     name = f"{chosen.kind}-{chosen.holds}" if own else chosen.name
     (figure, numbers), (picture, cells) = drawn(ratings) if own else pictures(data)
-    show(
-        figure,
-        f"popularity-{name}",
-        f"The 10 % most rated items receive {top:.0f} % of all ratings.",
-        numbers,
-    )
+    show(figure, f"popularity-{name}", top, numbers)
     tab(
         "Known entries",
         "sparsity",
@@ -86,14 +83,14 @@ def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: float) -> None:
     )
 
 
-def _observed(chosen: Entry, ratings: Ratings, top: float) -> list[str]:
+def _observed(chosen: Entry, ratings: Ratings, top: str) -> list[str]:
     per_item = np.bincount(ratings.items, minlength=ratings.n_items)
     per_user = np.bincount(ratings.users, minlength=ratings.n_users)
     out = [
         f"{len(ratings):,} ratings from {ratings.low:.3g} to {ratings.high:.3g}, mean "
         f"{ratings.values.mean():.3g}. The median user has {np.median(per_user):.0f}, the median "
         f"item {np.median(per_item):.0f}.",
-        f"The 10 % most rated items receive {top:.0f} % of all ratings.",
+        top,
         "The simplest baseline, the global mean, has an RMSE of "
         f"{three(float(ratings.values.std()))} (the standard deviation).",
     ]

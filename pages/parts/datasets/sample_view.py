@@ -19,7 +19,7 @@ from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, figure, named_bars, show
-from pages.parts.ui.pictures import picture, tiles
+from pages.parts.ui.pictures import picture, sized, tiles
 
 _SHOWN, _ACROSS = 40, 10
 
@@ -30,9 +30,8 @@ def samples_of_entry(chosen: Entry) -> None:
         data: Any = config_of(chosen.name)(dataset=chosen.name)
         samples = samples_of(data, clean=True)
     images = samples.unit == "image"
-    size = "pixels" if images else "words"
     title = "Your own data" if user_datasets.is_own(chosen.name) else controls.plain(chosen.title)
-    verdict(f"{title}: {len(samples):,} {samples.unit}s of {samples.dimension:,} {size}.")
+    verdict(f"{title}: {sized(samples)}.")
     python_lines.of_dataset(chosen.name, "samples")
     (_images if images else _documents)(samples)
     observations(_observed(chosen, samples))
@@ -134,14 +133,14 @@ def frequent_words(samples: Samples, count: int = 20) -> Drawn:
 
 
 def lengths(samples: Samples) -> Drawn:
-    """How many of the words documents hold (each counted as often as it occurs)."""
+    """How many of the listed words documents hold (each counted as often as it occurs)."""
     assert samples.counts is not None
     size = np.asarray(samples.counts.sum(axis=0)).ravel()
     edges = np.unique(np.round(np.geomspace(max(size.min(), 1), size.max() + 1, 25)))
     heights, edges = np.histogram(size, edges)
     numbers = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "documents": heights})
     numbers.attrs["median"] = float(np.median(size))
-    fig = figure("words in a document (log scale)", "documents", height=460, log_x=True)
+    fig = figure("listed words in a document (log scale)", "documents", height=460, log_x=True)
     fig.add_bar(
         x=np.sqrt(edges[:-1] * edges[1:]).tolist(),
         y=heights.tolist(),

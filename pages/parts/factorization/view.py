@@ -32,6 +32,7 @@ from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.pictures import sized
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 
@@ -43,7 +44,7 @@ def factor_verdict(items: Sequence[Learned]) -> str:
     if not private:
         return "No method with a guarantee is finished yet."
     nominal = "nominal " * any(r.statement.nominal for r in private)
-    where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)}"
+    where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)} (one draw)"
     names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "the corrected algorithm"}
     count = private[0].spec.algorithm.rank
     kind = "parts" if private[0].clean.unit == "image" else "topics"
@@ -53,15 +54,11 @@ def factor_verdict(items: Sequence[Learned]) -> str:
             for k, r in enumerate(private)
         )
         return f"{where}, {said} of {count} true {kind}."
-    standings = [r.against_baseline.than("the baseline") for r in private]
-    if len(set(standings)) < len(standings):  # alike
-        both = " and ".join(names[r.spec.card.name] for r in private)
-        return f"{where}, {both} are {standings[0]}."
-    said = " and ".join(
-        f"{names[r.spec.card.name]} is {standing}"
-        for r, standing in zip(private, standings, strict=True)
-    )
-    return f"{where}, {said}."
+    standings = {names[r.spec.card.name]: r.against_baseline.verdict for r in private}
+    where += f", against the baseline ({private[0].best_baseline})"
+    if len(set(standings.values())) < len(standings):  # alike
+        return f"{where}, {' and '.join(standings)} are {private[0].against_baseline.verdict}."
+    return f"{where}, {' and '.join(f'{name} is {how}' for name, how in standings.items())}."
 
 
 def baseline_sentence(item: Learned) -> str:
@@ -124,7 +121,7 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
         out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {said}.")
     scores = {item.name: mean_score(item.result.coherence) for item in items}
     if any(math.isfinite(s) for s in scores.values()):
-        said = ", ".join(f"{name} {s:.2f}" for name, s in scores.items() if math.isfinite(s))
+        said = ", ".join(f"{name} {signed(s, 2)}" for name, s in scores.items() if math.isfinite(s))
         out.append(
             "Do a topic's words occur together? NPMI from −1 (never) to 1 (always): "
             f"{said}.{_unscored(items)}"
@@ -390,11 +387,7 @@ def _accounts(items: list[Learned]) -> None:
 
 
 def _size(result: FactorResult) -> str:
-    return (
-        f"N = {len(result.clean):,} {result.clean.unit}s of {result.clean.dimension:,} "
-        f"{'pixels' if result.clean.unit == 'image' else 'words'}, K = "
-        f"{result.spec.algorithm.rank}"
-    )
+    return f"N = {sized(result.clean)}; K = {result.spec.algorithm.rank}"
 
 
 def _replayed(items: list[Learned]) -> int:
@@ -580,7 +573,7 @@ def _account(item: Learned) -> None:
                 f"{100 * result.final.found:.0f} %"
             )
         if math.isfinite(score := mean_score(result.coherence)):
-            lines.append(f"NPMI {score:.2f}")
+            lines.append(f"NPMI {signed(score, 2)}")
         if result.final.moved is not None:
             lines.append(f"W moved {100 * result.final.moved:.2g} % from the raw data's SVD")
         st.caption("  \n".join(lines))

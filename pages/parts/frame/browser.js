@@ -40,7 +40,11 @@ if (!window.dpmcLab) {
   // presenting begins at the top of the page
   addEventListener("click", (event) => {
     if (!event.target.closest(".st-key-present-False")) return;
-    setTimeout(() => document.querySelector('[data-testid="stMain"]').scrollTo(0, 0), 600);
+    const toTop = () => {
+      if (!document.querySelector(".st-key-presenter-bar")) requestAnimationFrame(toTop);
+      else document.querySelector('[data-testid="stMain"]').scrollTo(0, 0);
+    };
+    toTop();
   });
 
   // figures have a size in pixels; on paper they are as wide as there is room, and no wider

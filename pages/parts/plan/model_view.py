@@ -88,7 +88,7 @@ def figure_of_runs(search: Search) -> Drawn:
             hovertemplate="%{y:.4g} (%{customdata} runs)",
         )
     level(fig, plan.target or 0.0, width=2)
-    if any(search.ends_known):
+    if _between(search):
         fig.add_vrect(
             x0=search.low,
             x1=search.high,
@@ -102,6 +102,11 @@ def figure_of_runs(search: Search) -> Drawn:
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
     name_above(fig, hovermode="closest")
     return fig, pd.DataFrame(rows)
+
+
+def _between(search: Search) -> bool:
+    """Whether the answer is an interval within the range."""
+    return any(search.ends_known) and search.crossing == "inside"
 
 
 def runs_in_words(search: Search) -> str:
@@ -334,7 +339,7 @@ def show_answer(search: Search) -> None:
     uncovered = ", ".join(uncovered_by(plan.base.data))
     given = f"If the {uncovered} were public: " * bool(uncovered)
     odds = [] if epsilon is None else [given + odds_sentence(epsilon, plan.base.noise.delta, whose)]
-    sure = "; the interval holds with 95 %" if any(search.ends_known) else ""
+    sure = "; the interval holds with 95 %" if _between(search) else ""
     observations([*odds, f"From {_runs_of(search)}{sure}.", *search.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
     tab("Method", "method", lambda: _method(search))

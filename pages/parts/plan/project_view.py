@@ -144,7 +144,8 @@ def _linked() -> list[dict[str, Any]]:
     except (ValueError, RecursionError, DPMCError):
         st.query_params.pop(_LINK, None)
         st.warning(
-            "From the address: its releases cannot be read. The usual ones are used instead.",
+            "From the address: its releases (n_project) cannot be read: they must be a list as "
+            "*Share* writes it. The usual ones are used instead.",
             icon=":material/link_off:",
         )
         return _USUAL

@@ -174,7 +174,7 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
         "result": row["value"],
         "best baseline": row["baseline"],
         "measure": row["error"] or row["measure"],
-        "ε by published results": None if published is None else three(published),
+        "ε by published results": "–" if published is None else three(published),
         "accounting": (
             f"{'nominal' if row['nominal'] else 'guarantee'}, one {row['unit']}"
             if row["unit"]

@@ -17,13 +17,14 @@ from dpmc_core.planning.goal import ModelPlan
 from dpmc_core.planning.project import Project
 from dpmc_core.privacy.noise import KINDS, RoundEpsilon
 
-_PROBLEMS, _PAGE, _DRAWN, _TOLD, _AGAIN, _LABELS = (
+_PROBLEMS, _PAGE, _DRAWN, _TOLD, _AGAIN, _LABELS, _ENDLESS = (
     "url-problems",
     "current-page",
     "drawn-here",
     "told-here",
     "names-to-set",
     "labels-here",
+    "endless-numbers",
 )
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
@@ -49,9 +50,7 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]] | Non
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
     given = {key: st.query_params.get_all(key) for key in st.query_params}
     if endless:  # Streamlit would try to make numbers of them
-        for key in endless:
-            said = ParameterError(key, st.query_params[key], "a finite number in plain digits")
-            remember(key, f"From the address: {said} The usual value is used instead.")
+        st.session_state[_ENDLESS] = {key: st.query_params[key] for key in endless}
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     translated, names = dict[str, str](), dict[str, str]()
     for key, by_name in (titles or {}).items():
@@ -182,7 +181,8 @@ def check_link(
     The value is ``given``, or the only one; Streamlit itself drops it silently.
     """
     st.session_state.setdefault(_DRAWN, set()).add(key)
-    text = st.query_params.get(key) if given is None else given
+    endless = st.session_state.get(_ENDLESS, {}).pop(key, None)
+    text = endless or (st.query_params.get(key) if given is None else given)
     if text is None or key in st.session_state:
         return
     try:

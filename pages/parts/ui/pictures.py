@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.datasets.samples import Samples
 from pages.parts.ui.figures import Drawn
 from pages.parts.ui.labels import wrapped
 
@@ -102,6 +103,13 @@ def heat_map(
         **{name: m.ravel() for name, m in [*panels, *below]},
     }
     return fig, pd.DataFrame(numbers)
+
+
+def sized(samples: Samples) -> str:
+    """Say how many samples there are, and of how many numbers each."""
+    if samples.unit == "image":
+        return f"{len(samples):,} images of {samples.dimension:,} pixels"
+    return f"{len(samples):,} documents, and a list of {samples.dimension:,} words"
 
 
 def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[np.uint8]:

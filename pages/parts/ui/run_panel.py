@@ -280,6 +280,10 @@ def _linked(of: Panel) -> tuple[Any, ...]:
 def _show_running(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure is drawn as results arrive.")
     on_screen.now().running = True
+    if of.wanted and not of.asks(job):
+        # who gets the address sees its settings, and presses the button
+        st.query_params.pop(of.look.flag, None)
+        st.info(of.look.changed, icon=":material/update:")
     if of.while_running is not None:
         of.while_running(job)
     drawn = job.drawn
@@ -294,11 +298,15 @@ def _show_running(of: Panel, job: jobs.Job) -> None:
     # what nobody has seen yet would be computed first, and *Cancel* would wait for it
     if not drawn and (earlier is not None or st.session_state.get(_SHOWN) == _name(of)):
         with st.container(key="before-results"), on_screen.silently():
-            st.caption("Before this run:")
             if earlier is not None:
+                st.caption("Before this run:")
                 of.show(earlier)
+            elif isinstance(of.example, Example):
+                st.caption(f"Before this run, an example ({of.example.about}):")
+                of.example.draw()
             else:
-                (of.example.draw if isinstance(of.example, Example) else of.example)()
+                st.caption("Before this run:")
+                of.example()
 
 
 def _standing(of: Panel) -> Job | None:
