@@ -59,6 +59,7 @@ _MODEL_PLAN = {"n_kind": "model", "n_method": ALGORITHMS["moments"].title}
 def own_form() -> None:
     """The form, and below it the datasets of this visit."""
     kind = controls.segments("What does the file hold?", "d_holds", TITLES, "ratings")
+    controls.link_problems()
     st.markdown(_HOW[kind])
     if not edge.takes_files():
         st.info(

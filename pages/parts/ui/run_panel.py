@@ -243,7 +243,7 @@ def draw_example(
     own = "" if same else ", other settings"
     same = same or (untouched() and not differs)
     if same:
-        st.caption(f":material/info: **{name}**{own}: {about}.")
+        st.container(key="about-example").caption(f":material/info: **{name}**{own}: {about}.")
     else:
         st.info(
             f"**Example, not your settings**: {about}. Press *{label}* to compute with yours."
