@@ -4,7 +4,6 @@ Ratings from tables, documents from text, images from archives and arrays, and t
 a hostile file from doing harm.
 """
 
-from dpmc_core.datasets.own.guesses.layouts import Question
 from dpmc_core.datasets.own.public import ItemTable, read_item_table, with_items
 from dpmc_core.datasets.own.sets import (
     CHOICES,
@@ -17,6 +16,7 @@ from dpmc_core.datasets.own.sets import (
     read,
     readable,
 )
+from dpmc_core.datasets.own.table_guesses import Question
 
 __all__ = [
     "CHOICES",

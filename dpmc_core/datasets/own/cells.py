@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpmc_core.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +100,14 @@ def coded(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     names = np.array([*(normal(str(one)) or None for one in ids), None], dtype=object)
     again, known = pd.factorize(names)
     return again[codes], [str(name) for name in known]
+
+
+def check_choices(reading: object, **allowed: Iterable[str]) -> None:
+    """Raise ``ParameterError`` for a field that holds none of the words that are ``allowed``."""
+    for name, words in allowed.items():
+        if getattr(reading, name) not in words:
+            names = ", ".join(filter(None, words))
+            raise ParameterError(name, getattr(reading, name), f"one of {names}")
 
 
 def option_text(value: object) -> str:

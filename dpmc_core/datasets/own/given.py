@@ -26,9 +26,9 @@ class Given:
     @property
     def public(self) -> dict[str, str]:
         """By what each of them is public."""
-        by = (self.by, self.items), ("given", self.low), ("given", self.users)
-        found = (source if value is not None else "" for source, value in by)
-        return dict(zip(FACTS, found, strict=True)) | ({"scale": ""} if self.high is None else {})
+        items, users = self.items is not None, self.users is not None
+        scale = None not in (self.low, self.high)
+        return dict(zip(FACTS, (self.by * items, "given" * scale, "given" * users), strict=True))
 
     def scale(self, least: float, most: float) -> tuple[float, float]:
         """The ends of the scale, of ratings from ``least`` to ``most``."""

@@ -17,13 +17,11 @@ import numpy as np
 
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.archive import members
-from dpmc_core.datasets.own.arrays import variables_of
 from dpmc_core.datasets.own.cells import option_text
 from dpmc_core.datasets.own.guesses.delimited import Table
-from dpmc_core.datasets.own.guesses.layouts import Question
-from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of
+from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of, variables_of
 from dpmc_core.datasets.own.table_files import open_table
-from dpmc_core.datasets.own.table_guesses import columns_of, guess_ratings
+from dpmc_core.datasets.own.table_guesses import Question, columns_of, guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
 from dpmc_core.datasets.ratings import Ratings

@@ -52,11 +52,8 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
             raise DataError(_too_large(file, known.num_rows, known.num_columns))
         for kind in opened.schema_arrow.types:
-            if (
-                pa.types.is_nested(kind)
-                or pa.types.is_binary(kind)
-                or pa.types.is_large_binary(kind)
-            ):
+            refused = pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary
+            if any(of_kind(kind) for of_kind in refused):
                 raise DataError(
                     f"{file} holds a column of {kind}; columns of numbers and text are allowed."
                 )

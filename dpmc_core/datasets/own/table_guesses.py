@@ -1,32 +1,25 @@
-"""How a table of ratings is meant, and what a person is asked where two readings are near."""
+"""How a table of ratings is meant, and what a person is asked where two readings are near.
+
+How well it fits each layout, by which of its columns; which rows, columns and numbers are no
+ratings.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.datasets.own.cells import NUMBERS, numbers, option_text
-from dpmc_core.datasets.own.guesses.columns import column_of, role_of
+from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers, option_text
+from dpmc_core.datasets.own.guesses.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.guesses.delimited import Table
-from dpmc_core.datasets.own.guesses.layouts import (
-    CODES,
-    Guess,
-    Question,
-    across,
-    codes_of,
-    listed,
-    odd_ends,
-    off_scale,
-    one_a_row,
-    summaries,
-    total_rows,
-)
 from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
 from dpmc_core.wording import counted
 
@@ -38,6 +31,53 @@ _MOST_CONVERTED = 300  # columns of text whose numbers are looked at
 _ALIKE = 4  # columns whose names differ in their numbers only
 _ZEROS = 0.1  # share of the ratings: more is asked about
 _NAMED = 6  # numbers at most in one sentence
+_NEAR = 1.2  # between two scores: less is asked about
+_PAIRS = 5_000  # rows in which pairs of a user and an item are looked at
+_FEW_ITEMS = "Each row is taken as one user and each of few columns as an item: check it."
+_CHECK = "What is protected is a user's: check it"
+# what tables write for "not rated" where every cell must hold a number
+CODES = (99.0, 999.0, 9999.0, 99999.0, -1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
+# beside them: what some write, too near to others to be passed over without a question
+_PERHAPS = (*CODES, 9.0, 88.0, 98.0, -2.0, -8.0)
+_LOW_ENDS, _HIGH_ENDS = (0.0, 0.5, 1.0), (5.0, 7.0, 10.0, 100.0)  # of usual scales
+_RARE = 10  # times as many stand at the usual end
+_NEAR_LEVELS = 3.0  # between two ratings: what is nearer is never far
+_FEW_SLIPS, _RARE_SLIPS = 8, 0.01  # different ones; the share of cells of more than these
+_LOOKED_AT = 200  # rows by which columns are looked at first
+_AT_ONCE = 1_000_000  # cells that are compared at once
+_AT_ENDS = 3  # rows at either end of a table that may sum up the others
+_TOTALS = re.compile(
+    r"((grand|all|gesamt) ?)?(totals?|totale|totaal|sum|summe|gesamt|insgesamt|mean|average|avg|"
+    r"durchschnitt|mittel(wert)?|moyenne|somme|suma|promedio|media|gemiddelde|mediana?|std|count|"
+    r"anzahl|all)( (rating|score|bewertung|general))?s?:?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person should look at: a ``field`` of the reading, a sentence, and the values of it
+    that are near, the one that is taken first.
+    """
+
+    field: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The sentence, and how to say which it is."""
+        options = " or ".join(f"{self.field}={short(one)}" for one in self.choices[:8])
+        return f"{self.text} (--read {options})" if self.choices else self.text
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A reading, how well it fits, and what is to be asked about it."""
+
+    score: float
+    reading: RatingsReading
+    asked: tuple[Question, ...]
+    about: tuple[str, ...] = ()  # columns that are passed over and might be ratings
 
 
 def guess_ratings(
@@ -218,3 +258,359 @@ def _stem(name: str) -> str | None:
     """A name without its numbers; None where it has none."""
     stem = re.sub(r"\d+", "#", name)
     return stem if stem != name else None
+
+
+def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str, Any]) -> Guess:
+    """One rating a row: the user, item and rating that fit best together."""
+    import pandas as pd
+
+    roles: Any = {name: str(given[name]) for name in ("user", "item", "value") if name in given}
+    places = {one.name: k for k, one in enumerate(columns)}
+    by_name = {one.name: one for one in columns}
+
+    numbered = {one.name: pd.factorize(frame[one.name].head(_PAIRS))[0] for one in columns}
+
+    @cache
+    def pair(user: str, item: str) -> float:
+        both = numbered[user] * np.int64(_PAIRS) + numbered[item]
+        again = by_name[user].distinct < by_name[user].rows > by_name[item].distinct
+        # two columns of small numbers may be ratings, where neither says what it is
+        again &= not all(by_name[name].small and not by_name[name].role for name in (user, item))
+        alone = by_name[user].unique and by_name[user].rows > 5  # nobody rates two
+        return 3.0 * again - 4.0 * alone - 8.0 * (1 - len(np.unique(both)) / len(both))
+
+    def able(field: str, role: str) -> list[str]:
+        if field in roles:
+            return [roles[field]]
+        return sorted(by_name, key=lambda name: -by_name[name].score(role))[:6]
+
+    def scored(user: str, item: str, value: str) -> float:
+        if not {user, item} <= by_name.keys() or len({user, item, value}) < 3:
+            return -99.0
+        # who says which column is a user has not said that the user's is an item
+        if any(
+            roles and role not in roles and by_name[name].score(role) < -3
+            for role, name in (("user", user), ("item", item))
+        ):
+            return -99.0
+        much = by_name[value].score("rating") if value in by_name else -1.0
+        order = 0.2 * (places[user] < places[item]) + 0.1 * (places[item] < places.get(value, 99))
+        fits = by_name[user].score("user") + by_name[item].score("item") + much
+        return fits + pair(user, item) + order
+
+    values = able("value", "rating")
+    # a file without ratings says who liked what
+    rated = any(
+        one.role == "rating" or (len(columns) == 3 and one.score("rating") >= 0) for one in columns
+    )
+    if "value" not in roles and not rated:
+        values.append("")
+    every = {
+        (user, item, value): scored(user, item, value)
+        for user in able("user", "user")
+        for item in able("item", "item")
+        for value in values
+    }
+    ranked = sorted(every, key=lambda one: -every[one])
+    user, item, value = ranked[0]
+    score = every[ranked[0]]
+    # many columns as ratings are speak for another layout
+    alike = sum(one.small and one.role not in ("other", "time", "row") for one in columns)
+    fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
+    reading = RatingsReading(layout="long", user=user, item=item, value=value)
+    if score <= -99:
+        if not roles:
+            first, last = columns[0].name, columns[-1].name
+            return Guess(-50.0, RatingsReading(user=first, item=last, value=last), ())
+        usual = one_a_row(frame, columns, {})
+        return dataclasses.replace(usual, reading=dataclasses.replace(usual.reading, **roles))
+    near = [names for names in ranked if score - every[names] < _NEAR]
+    users, items, values = (list(dict.fromkeys(names)) for names in zip(*near, strict=True))
+    asked = []
+    # of three columns the one that is left over is
+    if by_name[user].role != "user" and len(columns) > 2 + (by_name[item].role == "item"):
+        others = (one.name for one in columns if one.score("user") > -5 and one.name != value)
+        text = (
+            f"No column says that it names users: {short(user)} is taken for users and "
+            f"{short(item)} for items, by their order. {_CHECK}."
+        )
+        asked.append(Question("user", text, tuple(dict.fromkeys((*users, item, *others)))))
+    elif users[1:]:
+        asked.append(Question("user", _which("users", users), tuple(users)))
+    items = [name for name in items if not (asked and name == user)]
+    if items[1:]:
+        asked.append(Question("item", _which("items", items), tuple(items)))
+    numeric = (one.name for one in columns if one.score("rating") > -4)
+    choices = tuple(dict.fromkeys((*values, *(n for n in numeric if n not in (user, item)))))
+    text = ""
+    if not value:
+        text = (
+            "No column holds ratings: each row is taken as a like, and likes alone teach nothing. "
+            "If a column holds ratings, name it."
+        )
+    elif by_name[value].role == "count":
+        text = (
+            f"{short(value)} looks like counts: are these ratings? Counts have no scale, and a few "
+            "large ones decide every error."
+        )
+    elif values[1:] or (by_name[value].score("rating") < 1 and len(columns) > 3):
+        text = _which("ratings", choices)
+    if text:
+        asked.append(Question("value", text, choices))
+    return Guess(fits_long, reading, tuple(asked))
+
+
+def _which(what: str, near: Sequence[str]) -> str:
+    others = " or ".join(short(name) if name else "none" for name in near[1:5])
+    said = f"; it could be {others}" if others else ", for want of a better one"
+    return f"{short(near[0])} is taken for {what}{said}: check it."
+
+
+def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> Guess:
+    """A row for each user ("wide") or item ("turned"): by which column, and which are ratings."""
+    role = "user" if layout == "wide" else "item"
+    key, asked = _key(columns, role, given)
+    chosen = next((one for one in columns if one.name == key), None)
+    rest = [one for one in columns if one.name != key]
+    members = [
+        one for one in rest
+        if one.numeric > 0.5 and not one.times and not one.row_number
+        and one.role not in ("other", "time", "row", role)
+    ]  # fmt: skip
+    ids = [one.name for one in rest if one.row_number]
+    times = [one.name for one in rest if one.times or one.role == "time"]
+    about = [
+        one.name for one in rest
+        if one not in members and one.numeric > 0 and one.name not in (*ids, *times)
+    ]  # fmt: skip
+    score = sum(1.0 if one.score("rating") >= 1 else 0.5 for one in members[:8])
+    of_items = chosen is not None and chosen.role == "item"
+    if chosen is not None:
+        fits = chosen.role == role
+        score += 2 * chosen.unique + fits - 2 * (not fits and chosen.role not in ("", "row"))
+        score -= 2 * (not chosen.unique and not fits)
+    if layout == "turned":
+        score -= 6 * (not of_items)
+        text = (
+            f"Rows are taken as items and columns as users, because the first column is "
+            f"{short(key)}. What is protected is a user's: check it."
+        )
+        asked = [Question("layout", text, ("turned", "wide"))]
+    else:
+        score -= 4 * of_items
+        if len(members) < 3:
+            asked.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
+    score -= 2 * (len(columns) < 4)
+    named: Any = {role: key, "index": ids[0] if ids else "", "without": (*times, *ids[1:], *about)}
+    reading = RatingsReading(layout=layout, **named)
+    return Guess(score if len(members) > 1 else -20.0 + score, reading, tuple(asked), tuple(about))
+
+
+def _key(
+    columns: Sequence[Column], role: str, given: Mapping[str, Any]
+) -> tuple[str, list[Question]]:
+    """The column that names rows ("": they are numbered), and what is not sure about that."""
+    if role in given:
+        return str(given[role]), []
+    able = [one for one in columns if not one.times and one.filled > 0.5]
+    named = [one for one in able if one.role == role]
+    if named:
+        one = max(named, key=lambda one: (one.unique, one.of_id))
+        if one.unique or role == "item":
+            return one.name, []
+        rows = f"{short(one.name)} says the same in several rows: rows with the same name are one "
+        return one.name, [Question("user", f"{rows}user. {_CHECK}.", (one.name, ""))]
+    words = [one for one in able if not one.row_number and one.length <= 60]
+    words.sort(key=lambda one: (one.role != "row", one.role == "other"))
+    text = [one.name for one in words if one.numeric < 0.5]
+    unique = [one for one in words if one.unique and (one.numeric < 0.5 or one.whole)]
+    numbers = [one for one in able if one.row_number]
+    if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5):
+        near = dict.fromkeys((*(one.name for one in unique), *text, *(n.name for n in numbers)))
+        sure = unique[0].of_id and len(near) == 1 and unique[0].name.lower() != "name"
+        near[""] = None
+    elif numbers:
+        near = dict.fromkeys((numbers[0].name, *text))
+        sure = not text and (numbers[0].role in ("", "row") or numbers[0].of_id)
+    else:
+        near = dict.fromkeys(("", *text))
+        sure = not text
+    key = next(iter(near))
+    if sure:
+        return key, []
+    by = f"by {short(key)}: no column says that it names users" if key else "by its number"
+    by += f", as {short(text[0])} says the same in several rows" if text and not key else ""
+    text_now = (
+        f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items."
+    )
+    return key, [Question("user", text_now, tuple(near))]
+
+
+def short(name: str) -> str:
+    """Return a column's name in quotes, at most 60 characters of it."""
+    return repr(name if len(name) <= 60 else name[:59] + "…")
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, for a sentence."""
+    return ", ".join(short(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
+
+
+def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
+    """Names of rows at either end that say, or show, that they sum up the others."""
+    values, rows = cells.to_numpy(), range(len(cells))
+    found = []
+    for k in sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]}):
+        name = normal(str(names.iloc[k]))
+        others = np.delete(values, k, axis=0)
+        some = np.isfinite(values[k]) & np.isfinite(others).any(axis=0)
+        if _TOTALS.fullmatch(name):
+            found.append(name)
+        elif some.sum() >= 4 and len(others) > 3:
+            mine, rest = values[k, some], others[:, some]
+            with np.errstate(all="ignore"):
+                ways = (np.nansum(rest, axis=0), np.isfinite(rest).sum(axis=0))
+                same = any(np.isclose(mine, way, rtol=1e-6).all() for way in ways)
+                same |= bool(
+                    (np.abs(mine - np.nanmean(rest, axis=0)) < 0.006).all()
+                    and (mine % 1 != 0).any()
+                )
+            if same and np.ptp(mine) > 0:
+                found.append(name)
+    return tuple(found)
+
+
+def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
+    """Columns most of whose numbers are far from where those of the other columns are."""
+    values = cells.head(_LOOKED_AT).to_numpy()
+    some = np.isfinite(values).any(axis=0)
+    if some.sum() < 4:
+        return ()
+    low, middle, high = np.nanquantile(values[:, some], [0.1, 0.5, 0.9], axis=0)
+    bottom, top = float(np.median(low)), float(np.median(high))
+    room = max(top - bottom, 3.0)
+    away = (middle > top + room) | (middle < bottom - room)
+    if away.sum() > 0.3 * some.sum():
+        return ()
+    return tuple(str(name) for name in cells.columns[some][away])
+
+
+@np.errstate(all="ignore")  # numbers near the largest differ by infinity, which is far
+def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Numbers at the ends that could be slips or say "not rated", and widen the scale: farther from
+    the others than these are from each other, next to a usual end and rare beside it, or codes.
+    """
+    values = values[np.isfinite(values)]
+    some = values[:: max(1, values.size // _AT_ONCE)]  # and whatever is beyond these
+    if not some.size:
+        return ()
+    beyond = values[(values < some.min()) | (values > some.max())]
+    levels, times = np.unique(np.r_[some, beyond], return_counts=True)
+    first, last = _joined(levels, times)
+    inner = levels[first : last + 1]
+    away = np.r_[levels[:first], levels[last + 1 :]]
+    # between 0 and all others may be a low rating
+    away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
+    share = np.isin(some, away).mean()
+    slips = share < (0.25 if len(away) <= _FEW_SLIPS else _RARE_SLIPS)
+    found = set(away.tolist()) if slips and len(inner) > 1 else set()
+    for end, near, others in ((first, first + 1, inner[1:]), (last, last - 1, inner[:-1])):
+        if len(others) < 2:
+            continue
+        number, beside = levels[end], levels[near]
+        far = abs(number - beside) >= np.ptp(others) / 2 or number < 0 <= others[0]
+        usual = beside in (_LOW_ENDS if end == first else _HIGH_ENDS)
+        if (number in _PERHAPS and far) or (usual and times[near] >= _RARE * times[end]):
+            found.add(float(number))
+    return tuple(sorted(found))
+
+
+def _joined(levels: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[int, int]:
+    """The places of the ends of what no gap parts from the middle half of all."""
+    quarters = np.searchsorted(np.cumsum(times), times.sum() * np.array([0.25, 0.5, 0.75]))
+    first, middle, last = (int(place) for place in quarters)
+    apart = np.diff(levels)
+    up = apart[last:] > np.maximum(levels[last:-1] - levels[first], _NEAR_LEVELS)
+    if levels[first] > 0:  # of counts a few are large: a gap is as wide as the step before it
+        up &= levels[last + 1 :] * levels[middle] > levels[last:-1] ** 2
+    last += int(up.argmax()) if up.any() else len(up)
+    down = apart[:first] > np.maximum(levels[last] - levels[1 : first + 1], _NEAR_LEVELS)
+    return int(np.flatnonzero(down)[-1]) + 1 if down.any() else 0, last
+
+
+def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
+    """Columns that say how many of the others are rated, or what these add up to.
+
+    In at least 98 of 100 rows, and not always the same; empty cells, zeros and codes count as not
+    rated.
+    """
+    names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
+    few = len(names) < 4 and not any(map(_TOTALS.fullmatch, map(str, names)))
+    if few or len(table) < 5:
+        return ()
+    head = table[:_LOOKED_AT]
+    in_columns = [(head == code).any(axis=0).mean() for code in CODES]
+    codes = [code for code, share in zip(CODES, in_columns, strict=True) if share > 0.25]
+    # one that is often there may be a rating as well
+    for missing in (codes, *([code] for code in codes if len(codes) > 1)):
+        some = _sum_up(head, missing)
+        if some.any():
+            return tuple(str(name) for name in names[some & _sum_up(table, missing)][:20])
+    return ()
+
+
+def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
+    rows, columns = table.shape
+    agreed, told, agreed_where_told = np.zeros((3, 4, columns))
+    low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
+    with np.errstate(all="ignore"):  # numbers near the largest add up to infinity, which is none
+        for block in np.array_split(table, max(1, table.size // _AT_ONCE)):
+            low = np.fmin(low, np.fmin.reduce(block, axis=0))
+            high = np.fmax(high, np.fmax.reduce(block, axis=0))
+            for k, way in enumerate(_ways(block, codes)):
+                same, telling = np.isclose(block, way, rtol=1e-3), way != 0
+                agreed[k] += same.sum(axis=0)
+                told[k] += telling.sum(axis=0)
+                agreed_where_told[k] += (same & telling).sum(axis=0)
+    # where hardly anything is rated nearly all columns agree, on nothing
+    fits = (agreed >= 0.98 * rows) & (agreed_where_told >= np.maximum(0.98 * told, 5))
+    return np.asarray(fits.any(axis=0) & (high > low))
+
+
+def _ways(table: NDArray[np.float64], codes: Sequence[float]) -> Iterator[NDArray[np.float64]]:
+    """What each cell would be if its column summed up the others: their number, the number of those
+    that are not 0, their sum, their mean.
+    """
+    rated = np.isfinite(table) & ~np.isin(table, codes)
+    kept = np.where(rated, table, 0.0)
+
+    def others(one: NDArray[Any]) -> NDArray[np.float64]:
+        return one.sum(axis=1, keepdims=True, dtype=np.float64) - one
+
+    count, total = others(rated), others(kept)
+    yield from (count, others(kept != 0), total, total / np.maximum(count, 1))
+
+
+def codes_of(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Numbers at the ends that are usual codes for "not rated", often there and far from all
+    others: farther away than these are from each other, or below 0 where no other number is.
+    """
+    rest = values[np.isfinite(values)]
+    found: list[float] = []
+    while rest.size and len(found) < 4:
+        for end in (rest.max(), rest.min()):
+            others = rest[rest != end]
+            times = rest.size - others.size
+            if end not in CODES or times < max(3, 0.002 * values.size) or not others.size:
+                continue
+            low, high = others.min(), others.max()
+            if low == high:  # nothing would be left to learn from
+                continue
+            away = max(end - high, low - end)
+            if away > max(high - low, 3) or (end < 0 <= low and high >= 3):
+                found.append(float(end))
+                rest = others
+                break
+        else:
+            break
+    return tuple(found)

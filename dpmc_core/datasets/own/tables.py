@@ -15,11 +15,13 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.datasets.own.cells import (
     NUMBERS,
+    check_choices,
     coded,
     decimal_commas,
     is_number,
     normal,
     not_rated,
+    number,
     numbers,
 )
 from dpmc_core.datasets.own.given import Given
@@ -80,13 +82,10 @@ class RatingsReading:
         for name in ("header", "separator"):
             given = str(getattr(self, name))
             object.__setattr__(self, name, _SAME.get(given.lower(), given))
-        for name, allowed in (
-            ("layout", LAYOUTS), ("zeros", ZEROS), ("twice", TWICE),
-            ("header", {"": "", **HEADERS}), ("separator", {"": "", **SEPARATORS}),
-        ):  # fmt: skip
-            if getattr(self, name) not in allowed:
-                names = ", ".join(filter(None, allowed))
-                raise ParameterError(name, getattr(self, name), f"one of {names}")
+        check_choices(
+            self, layout=LAYOUTS, zeros=ZEROS, twice=TWICE,
+            header=("", *HEADERS), separator=("", *SEPARATORS),
+        )  # fmt: skip
         object.__setattr__(self, "missing", _codes(self.missing))
         for name in ("without", "totals"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
@@ -94,11 +93,11 @@ class RatingsReading:
             given = getattr(self, name)
             if given is None:
                 continue
-            number = float(given) if is_number(str(given)) else float("nan")
-            if not abs(number) <= LARGEST:
+            end = number(str(given)) if is_number(str(given)) else float("nan")
+            if not abs(end) <= LARGEST:
                 span = f"a number from {-LARGEST:g} to {LARGEST:g}, the end of the rating scale"
                 raise ParameterError(name, given, span)
-            object.__setattr__(self, name, number)
+            object.__setattr__(self, name, end)
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ParameterError("low", self.low, f"below high, which is {self.high:g}")
         if self.users is not None:
@@ -121,13 +120,7 @@ def ratings_of(
     """
     import pandas as pd
 
-    rows = (
-        _long(frame, reading)
-        if reading.layout == "long"
-        else _across(
-            frame, reading, *(("user", "item") if reading.layout == "wide" else ("item", "user"))
-        )
-    )
+    rows = _long(frame, reading) if reading.layout == "long" else _across(frame, reading)
     notes = []
     given, total = numbers(rows["value"]), len(rows)
     blank = not_rated(rows["value"])
@@ -196,9 +189,9 @@ def ratings_of(
             f"{TWICE[reading.twice]}."
         )
     places = max(len(user_labels), reading.users or 0)
-    for what, number in (("user", places), ("item", len(item_labels))):
-        if number > limits.LIMITS[f"n_{what}s"].high:
-            raise DataError(f"{file}: {number:,} {what}s, where at most 200,000 are allowed.")
+    for what, count in (("user", places), ("item", len(item_labels))):
+        if count > limits.LIMITS[f"n_{what}s"].high:
+            raise DataError(f"{file}: {count:,} {what}s, where at most 200,000 are allowed.")
     if len(rows) < 10 or len(user_labels) < 2 or len(item_labels) < 2:
         raise DataError(
             f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
@@ -232,24 +225,25 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     chosen = (reading.user, reading.item, reading.value)
     for what, column in zip(("user", "item", "value"), chosen, strict=True):
         if column or what != "value":
-            _there(frame, what, column)
+            check_column(frame, what, column)
     if len(set(chosen)) < 3:
         raise ParameterError("user, item and value", ", ".join(chosen), "three different columns")
     values = frame[reading.value] if reading.value else 1.0
     return pd.DataFrame({"user": frame[reading.user], "item": frame[reading.item], "value": values})
 
 
-def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str) -> pd.DataFrame:
+def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     """A table with users or items ``down`` its rows and the others ``across`` its columns."""
     import pandas as pd
 
+    down, across = ("user", "item") if reading.layout == "wide" else ("item", "user")
     named_by = str(getattr(reading, down))
     if named_by:
-        _there(frame, down, named_by)
+        check_column(frame, down, named_by)
     for column in reading.without:
-        _there(frame, "without", column)
+        check_column(frame, "without", column)
     if reading.index not in ("", "none"):
-        _there(frame, "index", reading.index)
+        check_column(frame, "index", reading.index)
     passed = {named_by, reading.index, *reading.without}
     held = {c: numbers(frame[c]) for c in frame.columns if c not in passed}
     held = {c: column for c, column in held.items() if column.notna().any()}
@@ -273,7 +267,8 @@ def _across(frame: pd.DataFrame, reading: RatingsReading, down: str, across: str
     return pd.DataFrame({name: made[name] for name in ("user", "item", "value")})
 
 
-def _there(frame: pd.DataFrame, what: str, column: str) -> None:
+def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
+    """Raise ``ParameterError`` unless the ``column`` that is to be ``what`` is in the table."""
     if column not in frame.columns:
         shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
         raise ParameterError(

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.own.archive import folder_of, is_archive, members
+from dpmc_core.datasets.own.cells import check_choices
 from dpmc_core.datasets.own.table_files import decoded, open_table
+from dpmc_core.datasets.own.tables import check_column
 from dpmc_core.datasets.samples import Places
 from dpmc_core.datasets.text import word_pattern
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError
 from dpmc_core.paths import text_lines
 from dpmc_core.wording import counted, printable
 
@@ -44,8 +46,7 @@ class DocumentsReading:
     label: str = ""
 
     def __post_init__(self) -> None:
-        if self.part not in PARTS:
-            raise ParameterError("part", self.part, "one of " + ", ".join(PARTS))
+        check_choices(self, part=PARTS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,9 +99,8 @@ def documents_of(
         labels = folders if len(set(folders)) > 1 else []
     elif frame is not None:
         for what, column in (("text", reading.text), ("label", reading.label)):
-            if column not in frame.columns and (column or what == "text"):
-                shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
-                raise ParameterError(what, column, f"one of the file's columns: {shown}")
+            if column or what == "text":
+                check_column(frame, what, column)
         texts = ["" if pd.isna(x) else str(x) for x in frame[reading.text]]
         if reading.label:
             labels = ["" if pd.isna(x) else str(x).strip() for x in frame[reading.label]]
