@@ -115,11 +115,7 @@ class OrthogonalData(_Synthetic):
 
     def make(self) -> Ratings:
         return synthetic.orthogonal(
-            self.n_users,
-            self.n_items,
-            rank=self.true_rank,
-            observed=self.observed,
-            seed=self.data_seed,
+            *self.sizes, rank=self.true_rank, observed=self.observed, seed=self.data_seed
         )
 
 
@@ -132,8 +128,7 @@ class LowRankData(OrthogonalData):
 
     def make(self) -> Ratings:
         return synthetic.low_rank(
-            self.n_users,
-            self.n_items,
+            *self.sizes,
             rank=self.true_rank,
             observed=self.observed,
             value_scale=self.value_scale,
@@ -157,8 +152,7 @@ class SkewedData(_Synthetic):
 
     def make(self) -> Ratings:
         return synthetic.skewed(
-            self.n_users,
-            self.n_items,
+            *self.sizes,
             self.n_ratings,
             rank=self.true_rank,
             popularity=self.popularity,
@@ -177,7 +171,7 @@ class SampleData(Data):
 
     def make(self) -> Samples:
         """The data before any corruption."""
-        return load_samples(self.dataset, seed=self.data_seed)
+        return load_samples(self.dataset, chosen=self.chosen, seed=self.data_seed)
 
     @property
     def chosen(self) -> TextFilter:
@@ -275,9 +269,6 @@ class DocumentData(SampleData):
             return self.most_words
         return self.entry.dimension or self.most_words
 
-    def make(self) -> Samples:
-        return load_samples(self.dataset, chosen=self.chosen, seed=self.data_seed)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TermCountData(DocumentData):
@@ -313,20 +304,16 @@ class TopicData(DocumentData):
         return topic_documents(self.n_samples, self.data_seed)
 
 
-_MADE: dict[str, type[Data]] = {
-    str(kind.__dataclass_fields__["dataset"].default): kind
-    for kind in (LowRankData, OrthogonalData, SkewedData, CartoonData, TopicData)
-}
-
-
-_OPTIONS: dict[str, type[Data]] = {
+# by the name of a synthetic set, an option of an entry, or what a set holds
+_CONFIGS: dict[str, type[Data]] = {
+    "low-rank": LowRankData,
+    "orthogonal": OrthogonalData,
+    "skewed": SkewedData,
+    "cartoon": CartoonData,
+    "topics": TopicData,
     "split": SplitData,
     "zeros": ZerosData,
     "term_share": TermCountData,
-}
-
-
-_HOLDS: dict[str, type[Data]] = {
     "ratings": RatingsData,
     "images": ImageData,
     "documents": DocumentData,
@@ -339,7 +326,5 @@ def config_of(dataset: str, *holds: str) -> type[Data]:
     Raises ``ParameterError`` that lists the names.
     """
     known = entry(dataset, *holds)
-    if known.synthetic:
-        return _MADE[known.name]
-    option = next((o for o in known.options if o in _OPTIONS), "")
-    return _OPTIONS.get(option) or _HOLDS[known.holds]
+    names = known.name, *known.options, known.holds
+    return next(_CONFIGS[name] for name in names if name in _CONFIGS)

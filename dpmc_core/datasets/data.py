@@ -1,11 +1,13 @@
-"""What data a run is given: one config for each kind of dataset, and loading it.
+"""From a config to data: which config describes which kind of dataset, and loading it.
 
 A dataset of the catalogue needs nothing here: its config follows from what it holds and from the
 ``options`` of its entry. What comes of a user's own set is kept with that set, never in a cache.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from dpmc_core.datasets import loaders, user_datasets
 from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
@@ -20,15 +22,39 @@ from dpmc_core.datasets.ratings import (
 from dpmc_core.datasets.samples import Samples, contaminate
 from dpmc_core.errors import DataError
 
-# ratings
+Made = TypeVar("Made")
 
 
-# images and documents
+def _kept(make: Callable[..., Made], data: Data, *given: object) -> Made:
+    """``make(data, *given)``, or what it gave before: of a user's own set kept with that set, of
+    others by this process.
+    """
+    found: Made
+    if user_datasets.is_own(data.dataset):
+        mine = user_datasets.find(data.dataset)
+        found = mine.kept((make.__name__, data, *given), lambda: make(data, *given))
+    else:
+        found = _shared(make, data, *given)
+    return found
+
+
+@lru_cache(maxsize=6)  # the largest sets take a gigabyte each
+def _shared(make: Callable[..., Any], data: Data, *given: object) -> Any:
+    return make(data, *given)
+
+
+def _make(data: Any) -> Any:
+    return data.make()
 
 
 def ratings_of(data: RatingsData) -> Ratings:
     """All ratings. Raises ``DatasetMissingError`` or ``DataError``."""
-    return _own(data) if user_datasets.is_own(data.dataset) else _ratings(_whole(data))
+    if not user_datasets.is_own(data.dataset):
+        return _kept(_make, _whole(data))
+    mine = user_datasets.find(data.dataset)
+    if mine.ratings is None:
+        raise DataError(f"{mine.entry.title} hold no ratings, which are needed here.")
+    return mine.ratings
 
 
 def split_of(data: RatingsData, seed: int) -> Split:
@@ -38,18 +64,11 @@ def split_of(data: RatingsData, seed: int) -> Split:
     Own ratings are held out each alone: which they are is not public, as it is of sets whose split
     anybody can make.
     """
-    return some_users(_split_of_all(data, seed), data.user_share, seed)
-
-
-def _split_of_all(data: RatingsData, seed: int) -> Split:
-    if data.split != "random":
-        return _published(data.dataset)
-    if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).kept(
-            ("split", data.test_fraction, seed),
-            lambda: random_split(_own(data), data.test_fraction, seed, each_alone=True),
-        )
-    return _split(_whole(data), data.test_fraction, seed)
+    if data.split == "random":
+        split = _kept(_split, _whole(data), data.test_fraction, seed)
+    else:
+        split = _kept(_published, _whole(data))
+    return some_users(split, data.user_share, seed)
 
 
 def user_split_of(data: RatingsData, seed: int) -> UserSplit:
@@ -57,12 +76,7 @@ def user_split_of(data: RatingsData, seed: int) -> UserSplit:
 
     A share ``test_fraction`` of those who like five items or more is held out, by ``seed``.
     """
-    if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).kept(
-            ("users", data.test_fraction, seed),
-            lambda: user_split(_own(data), data.test_fraction, seed, each_alone=True),
-        )
-    return _user_split(_whole(data), data.test_fraction, seed)
+    return _kept(_user_split, _whole(data), data.test_fraction, seed)
 
 
 def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
@@ -70,17 +84,12 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
 
     Raises ``DatasetMissingError`` or ``DataError``.
     """
-    if clean or not isinstance(data, ImageData) or data.contaminated == 0:
-        if user_datasets.is_own(data.dataset):
-            return user_datasets.find(data.dataset).samples(data.chosen)
-        return _samples(uncorrupted(data))
-    share, pixels, seed = data.contaminated, data.spoiled_pixels, data.data_seed
+    if not clean and data.contaminated:
+        return _kept(_corrupted, data)
     if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).kept(
-            ("spoiled", share, pixels, seed),
-            lambda: contaminate(samples_of(data, clean=True), share, pixels, seed),
-        )
-    return _corrupted(data)
+        mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
+        return mine
+    return _kept(_make, uncorrupted(data))
 
 
 def uncovered_by(data: Data) -> tuple[str, ...]:
@@ -93,15 +102,7 @@ def uncovered_by(data: Data) -> tuple[str, ...]:
 
 def forget() -> None:
     """Drop cached data, after a dataset was fetched or replaced."""
-    for cached in (_ratings, _published, _split, _user_split, _samples, _corrupted):
-        cached.cache_clear()
-
-
-def _own(data: RatingsData) -> Ratings:
-    mine = user_datasets.find(data.dataset)
-    if mine.ratings is None:
-        raise DataError(f"{mine.entry.title} hold no ratings, which are needed here.")
-    return mine.ratings
+    _shared.cache_clear()
 
 
 def _whole(data: RatingsData) -> RatingsData:
@@ -116,32 +117,20 @@ def uncorrupted(data: SampleData) -> SampleData:
     )
 
 
-@lru_cache(maxsize=2)
-def _ratings(data: RatingsData) -> Ratings:
-    return data.make()
+def _published(data: RatingsData) -> Split:
+    return loaders.published_split(data.dataset)
 
 
-@lru_cache(maxsize=1)
-def _published(name: str) -> Split:
-    return loaders.published_split(name)
-
-
-@lru_cache(maxsize=2)
 def _split(data: RatingsData, test_fraction: float, seed: int) -> Split:
-    return random_split(_ratings(data), test_fraction, seed)
+    own = user_datasets.is_own(data.dataset)
+    return random_split(ratings_of(data), test_fraction, seed, each_alone=own)
 
 
-@lru_cache(maxsize=2)
 def _user_split(data: RatingsData, test_fraction: float, seed: int) -> UserSplit:
-    return user_split(_ratings(data), test_fraction, seed)
+    own = user_datasets.is_own(data.dataset)
+    return user_split(ratings_of(data), test_fraction, seed, each_alone=own)
 
 
-@lru_cache(maxsize=2)
-def _samples(data: SampleData) -> Samples:
-    return data.make()
-
-
-@lru_cache(maxsize=1)
 def _corrupted(data: ImageData) -> Samples:
-    clean = _samples(uncorrupted(data))
+    clean = samples_of(data, clean=True)
     return contaminate(clean, data.contaminated, data.spoiled_pixels, data.data_seed)

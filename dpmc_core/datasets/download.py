@@ -65,9 +65,8 @@ def fetch(
         with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
             archive = _download(known, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"
-            if archive.suffix == ".zip" or zipfile.is_zipfile(
-                archive
-            ):  # a damaged zip is told by its name
+            # a damaged zip is told by its name
+            if archive.suffix == ".zip" or zipfile.is_zipfile(archive):
                 unpack(archive, fresh)
             elif tarfile.is_tarfile(archive):
                 unpack_tar(archive, fresh)
@@ -82,14 +81,14 @@ def fetch(
             if cancelled():
                 raise Cancelled(f"{known.title}: download cancelled; nothing was changed.")
             _replace(fresh, known.path(), Path(temporary) / "old")
+    except DownloadError:
+        raise
     except PermissionError as error:
         raise DownloadError(
             f"{known.title} cannot be stored: the data folder is read-only. Point DPMC_DATA_DIR "
             "at a folder you may write to."
         ) from error
     except OSError as error:
-        if isinstance(error, DownloadError):
-            raise
         raise DownloadError(
             f"{known.title} cannot be stored in the data folder: {reason(error)}."
         ) from error
@@ -207,15 +206,10 @@ def unpack(archive: Path, target: Path) -> None:
                 raise DownloadError(
                     f"{archive.name} would unpack to more than 2 GiB; it was not unpacked."
                 )
-            tops = {
-                PurePosixPath(m.filename).parts[0]
-                for m in members
-                if len(PurePosixPath(m.filename).parts) > 1
-            }
-            flat = any(len(PurePosixPath(m.filename).parts) == 1 for m in members)
-            drop = 1 if len(tops) == 1 and not flat else 0
-            for member in members:
-                inside = PurePosixPath(member.filename.replace("\\", "/"))
+            places = [PurePosixPath(m.filename.replace("\\", "/")) for m in members]
+            one_top = len({place.parts[0] for place in places}) == 1
+            drop = int(one_top and all(len(place.parts) > 1 for place in places))
+            for member, inside in zip(members, places, strict=True):
                 linked = stat.S_ISLNK(member.external_attr >> 16)
                 leads_out = ".." in inside.parts or ":" in inside.parts[0]
                 place = root.joinpath(*inside.parts[drop:])

@@ -12,9 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.datasets.catalogue import Entry, entry
-from dpmc_core.datasets.loaders import read_variables, reading, require
+from dpmc_core.datasets.loaders import old_text, read_variables, reading, require
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError
 from dpmc_core.paths import text_lines
@@ -67,25 +66,16 @@ IMAGE_READERS = {"lfw": _lfw, "olivetti": _olivetti, "cbcl": _cbcl, "yaleb": _ya
 
 
 def load_samples(
-    name: str,
-    *,
-    chosen: TextFilter | None = None,
-    n_samples: int = 2000,
-    term_share: float = 1.0,
-    seed: int = 0,
+    name: str, *, chosen: TextFilter | None = None, term_share: float = 1.0, seed: int = 0
 ) -> Samples:
     """The images or documents called ``name``.
 
-    ``chosen`` filters the words of text; ``n_samples`` and ``seed`` make synthetic sets;
-    ``term_share`` (and ``seed``) draws terms of the sets without words, ``seed`` the titles of UCI
-    News. Raises ``ParameterError`` for an unknown name, ``DatasetMissingError`` when its files are
-    not here, ``DataError`` when they are damaged or the filter leaves nothing.
+    ``chosen`` filters the words of text; ``term_share`` (and ``seed``) draws terms of the sets
+    without words, ``seed`` the titles of UCI News. Raises ``ParameterError`` for an unknown name,
+    ``DatasetMissingError`` when its files are not here, ``DataError`` when they are damaged or the
+    filter leaves nothing.
     """
     known = entry(name, "images", "documents")
-    if name == "cartoon":
-        return cartoon_faces(n_samples, seed)
-    if name == "topics":
-        return topic_documents(n_samples, seed)
     require(known)
     filtered = chosen or TextFilter()
     with reading(known):
@@ -108,11 +98,7 @@ def load_samples(
 Texts = tuple[list[str], tuple[str, ...]]  # and their labels, if any
 
 
-def _lee(known: Entry, _: int) -> Texts:
-    return text_lines(known.file.read_text(encoding="utf-8")), ()
-
-
-def _guardian(known: Entry, _: int) -> Texts:
+def _one_a_line(known: Entry, _: int) -> Texts:
     lines = text_lines(known.file.read_text(encoding="utf-8"))
     return [line for line in lines if line.strip()], ()
 
@@ -132,11 +118,7 @@ def _folders(root: Path, pattern: str) -> Texts:
     texts, labels = [], []
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         for file in sorted(folder.glob(pattern)):
-            raw = file.read_bytes()
-            try:
-                texts.append(raw.decode("utf-8"))
-            except UnicodeDecodeError:
-                texts.append(raw.decode("latin-1"))
+            texts.append(old_text(file))
             labels.append(folder.name)
     return texts, tuple(labels)
 
@@ -193,9 +175,9 @@ def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
 
 
 _TEXT_READERS = {
-    "lee": _lee,
+    "lee": _one_a_line,
     "bbc": _bbc,
     "uci-news": _uci,
-    "guardian": _guardian,
+    "guardian": _one_a_line,
     "20newsgroups": _newsgroups,
 }

@@ -91,14 +91,15 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     files are not here, ``DataError`` when they are damaged or of another size than the catalogue
     says, ``ParameterError`` for an unknown name.
     """
-    if zeros not in ZEROS:
-        raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
     known = entry(name, "ratings")
     if known.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
     require(known)
     with reading(known):
-        ratings = _READERS[known.format](known, known.path(), zeros)
+        if "zeros" in known.options:
+            ratings = _sweetrs(known, zeros)
+        else:
+            ratings = _READERS[known.format](known)
     expected = known.ratings
     if "zeros" not in known.options and len(ratings) != expected:
         raise DataError(
@@ -219,13 +220,13 @@ def _flags(listed: list[str], known: Entry) -> ItemFeatures | None:
     return ItemFeatures.checked(names, flags, len(listed), f"{known.title}, genres")
 
 
-def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
-    del zeros
-    rows = _table(folder / "u.data", sep="\t")
+def _ml_100k(known: Entry) -> Ratings:
+    rows = _table(known.file, sep="\t")
     titles: tuple[str, ...] = ()
     features = None
-    if (folder / "u.item").is_file():
-        lines = text_lines((folder / "u.item").read_text(encoding="latin-1"))
+    films = known.path() / "u.item"
+    if films.is_file():
+        lines = text_lines(films.read_text(encoding="latin-1"))
         cells = [line.split("|") for line in lines if line]
         titles = tuple(row[1] for row in cells)
         flags = [row[-len(_GENRES_100K) :] for row in cells]
@@ -244,49 +245,53 @@ def _ml_100k(known: Entry, folder: Path, zeros: str) -> Ratings:
     )
 
 
-def _ml_double_colon(known: Entry, folder: Path, zeros: str) -> Ratings:
+def _ml_double_colon(known: Entry) -> Ratings:
     """ML-1M and ML-10M: user::item::rating::time.
 
     Read with ':' as separator, which leaves empty columns between.
     """
-    del zeros
-    frame = _table(folder / "ratings.dat", sep=":", columns=(0, 2, 4))
+    frame = _table(known.file, sep=":", columns=(0, 2, 4))
     titles, genres = {}, {}
-    if (folder / "movies.dat").is_file():
-        raw = (folder / "movies.dat").read_bytes()
-        try:
-            text = raw.decode("utf-8")  # ML-10M
-        except UnicodeDecodeError:
-            text = raw.decode("latin-1")  # ML-1M
-        for line in text_lines(text):
+    films = known.path() / "movies.dat"
+    if films.is_file():
+        for line in text_lines(old_text(films)):  # ML-1M is in Latin-1
             number, title, *rest = line.split("::")
             titles[int(number)] = title
             genres[int(number)] = rest[0].strip() if rest else ""
     return _ratings(known, frame, titles, genres)
 
 
-def _ml_20m(known: Entry, folder: Path, zeros: str) -> Ratings:
+def old_text(path: Path) -> str:
+    """The text of a file: UTF-8, or Latin-1 where it is not valid."""
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _ml_20m(known: Entry) -> Ratings:
     import pandas as pd
 
-    del zeros
-    frame = pd.read_csv(folder / "ratings.csv", usecols=["userId", "movieId", "rating"])
+    frame = pd.read_csv(known.file, usecols=["userId", "movieId", "rating"])
     frame.columns = ["user", "item", "value"]
     titles, genres = {}, {}
-    if (folder / "movies.csv").is_file():
-        movies = pd.read_csv(folder / "movies.csv")
+    films = known.path() / "movies.csv"
+    if films.is_file():
+        movies = pd.read_csv(films)
         titles = dict(zip(movies["movieId"], movies["title"], strict=True))
         if "genres" in movies:
             genres = dict(zip(movies["movieId"], movies["genres"].astype(str), strict=True))
     return _ratings(known, frame, titles, genres)
 
 
-def _sweetrs(known: Entry, folder: Path, zeros: str) -> Ratings:
+def _sweetrs(known: Entry, zeros: str) -> Ratings:
     """Users and products are numbered from the whole file, so both readings of 0 give one matrix
     shape. A pair that occurs twice (50 do) counts once, with its later row.
     """
     import pandas as pd
 
-    frame = pd.read_csv(folder / "ratings-final.csv")
+    frame = pd.read_csv(known.file)
     if len(frame) != known.ratings:
         raise DataError(
             f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are "
@@ -315,5 +320,4 @@ _READERS = {
     "movielens-tab": _ml_100k,
     "movielens-colons": _ml_double_colon,
     "movielens-csv": _ml_20m,
-    "sweetrs": _sweetrs,
 }

@@ -6,7 +6,7 @@ et al. 2018).
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -268,28 +268,29 @@ def chances(ratings: Ratings, seed: int, *, of_users: bool = False) -> FloatArra
         return who / 2.0**64
     what = label_hashes(ratings.n_items, ratings.item_labels, f"item {seed}")
     # multiplied, so that neither a user nor an item has one chance for all; then mixed (Stafford)
-    mixed = who[ratings.users] * (what[ratings.items] | np.uint64(1))
+    return spread_bits(who[ratings.users] * (what[ratings.items] | np.uint64(1))) / 2.0**64
+
+
+def spread_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number with its bits spread over all of it: the end of SplitMix64 (Stafford)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def label_hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.uint64]:
     """64 bits of each of ``count`` labels (or numbers, where there are none), by ``purpose``."""
     key = hashlib.blake2b(purpose.encode()).digest()
-    named = (labels[k] if k < len(labels) else f"{k}" for k in range(count))
-    return np.array(
-        [
-            int.from_bytes(
-                hashlib.blake2b(
-                    label.encode("utf-8", "surrogatepass"), key=key, digest_size=8
-                ).digest(),
-                "little",
-            )
-            for label in named
-        ],
-        dtype=np.uint64,
+    return hashes((labels[k] if k < len(labels) else f"{k}" for k in range(count)), key)
+
+
+def hashes(names: Iterable[str], key: bytes) -> NDArray[np.uint64]:
+    """64 bits of each name, by ``key``."""
+    found = (
+        hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
+        for name in names
     )
+    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
 
 
 def one_sided(of_what: str, held_out: NDArray[np.bool_], fraction: float, seed: int) -> str:

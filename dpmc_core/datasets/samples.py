@@ -5,13 +5,13 @@ outlier contamination of nmf-paper section 4.3.
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -131,7 +131,7 @@ class Samples:
                 f"this has shape {stack.shape}."
             )
         flat = stack.reshape(len(stack), -1).T
-        _check_entries(flat, name, "pixel", "image")
+        check_entries(flat, name, "pixel", "image")
         kept = np.asarray(flat.any(axis=0))
         blank = int((~kept).sum())
         if not kept.any():
@@ -139,11 +139,7 @@ class Samples:
         if not kept.all():
             said = counted(blank, "image is all black:", "images are all black:")
             notes = (*notes, f"{said} left out.")
-            labels = (
-                tuple(label for label, keep in zip(labels, kept, strict=True) if keep)
-                if labels
-                else ()
-            )
+            labels = tuple(compress(labels, kept))
         return cls(
             of=Places.all_of(len(kept)).where(kept),
             values=unit_columns(flat[:, kept]),
@@ -157,9 +153,9 @@ class Samples:
         )
 
 
-def _check_entries(values: Matrix, name: str, what: str, unit: str) -> None:
-    data = values.data if sparse.issparse(values) else values
-    data = np.asarray(data)
+def check_entries(values: Matrix, name: str, what: str, unit: str) -> None:
+    """Raise ``DataError`` unless all ``values`` are finite and non-negative."""
+    data = np.asarray(values.data if sparse.issparse(values) else values)
     bad = ~np.isfinite(data)
     if bad.any():
         raise DataError(
@@ -172,11 +168,6 @@ def _check_entries(values: Matrix, name: str, what: str, unit: str) -> None:
             f"{name}: the lowest {what} is {lowest:.3g}; non-negative factorisation needs every "
             f"{what} of every {unit} to be 0 or more."
         )
-
-
-def check_counts(counts: sparse.csc_array, name: str) -> None:
-    """Raise ``DataError`` unless all ``counts`` are finite and non-negative."""
-    _check_entries(counts, name, "count", "document")
 
 
 def unit_columns(values: Matrix) -> Matrix:
@@ -214,7 +205,6 @@ def contaminate(
     them clips them. Which places are hit follows from how many were given, and what hits one from
     its place: what one image holds moves no other. Raises ``DataError`` for text.
     """
-    share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
     if samples.unit != "image" or sparse.issparse(samples.values):
         raise DataError("Contamination is for images; these are documents.")
     values, places = np.array(samples.values), samples.places

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import compress
 from typing import Any
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dpmc_core import limits
-from dpmc_core.datasets.samples import Places, Samples, check_counts, unit_columns
+from dpmc_core.datasets.samples import Samples, check_entries, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
@@ -39,7 +38,7 @@ class TextFilter:
     document: which words there are may tell that one is there. Otherwise the list is public: the
     ``most_words`` most frequent of one of ``LANGUAGES``, or "published", as a file of counts names
     them. "private": all words, of which a run chooses with noise. ``stop_words`` leaves out
-    scikit-learn's English list. Raises ``ParameterError``.
+    scikit-learn's English list.
     """
 
     word_list: str = "documents"
@@ -47,11 +46,6 @@ class TextFilter:
     max_share: float = 0.5
     most_words: int = 5000
     stop_words: bool = True
-
-    def __post_init__(self) -> None:
-        limits.check_int("min_documents", self.min_documents)
-        limits.check("max_share", self.max_share)
-        limits.check_int("most_words", self.most_words)
 
     @property
     def sentence(self) -> str:
@@ -130,22 +124,18 @@ def tokens(texts: Sequence[str], words: Sequence[str]) -> list[list[str]]:
 
 
 def samples_of_texts(
-    texts: Sequence[str],
-    *,
-    name: str,
-    chosen: TextFilter,
-    labels: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-    of: Places | None = None,
+    texts: Sequence[str], *, name: str, chosen: TextFilter, **about: Any
 ) -> Samples:
-    """TF-IDF columns of ``texts`` after the filter ``chosen``, whose places are ``of``.
+    """TF-IDF columns of ``texts`` after the filter ``chosen``; ``about`` as in
+    ``samples_of_counts``.
 
     Raises ``DataError`` when no word is left.
     """
     if not texts:
         raise DataError(f"{name}: there is no document.")
     maker = _vectorizer(chosen.stop_words)
-    if chosen.word_list in LANGUAGES:
+    public = chosen.word_list in LANGUAGES
+    if public:
         words = public_words(chosen.word_list, chosen.most_words, chosen.stop_words)
         maker.set_params(vocabulary=words, stop_words=None)
     try:
@@ -156,83 +146,57 @@ def samples_of_texts(
         ) from None
     words = tuple(str(word) for word in maker.get_feature_names_out())
     return samples_of_counts(
-        counts,
-        words,
-        name=name,
-        chosen=chosen,
-        labels=labels,
-        texts=tuple(texts),
-        public_words=chosen.word_list in LANGUAGES,
-        notes=notes,
-        of=of,
+        counts, words, chosen=chosen, name=name, texts=tuple(texts), public_words=public, **about
     )
 
 
 def samples_of_counts(
-    counts: sparse.csc_array,
-    words: tuple[str, ...],
-    *,
-    name: str,
-    chosen: TextFilter,
-    labels: tuple[str, ...] = (),
-    texts: tuple[str, ...] = (),
-    truth: np.ndarray | None = None,
-    public_words: bool = False,
-    notes: tuple[str, ...] = (),
-    of: Places | None = None,
+    counts: sparse.csc_array, words: tuple[str, ...], *, chosen: TextFilter, **about: Any
 ) -> Samples:
-    """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``.
+    """TF-IDF columns of raw ``counts`` (D×N), after the filter ``chosen``; ``about`` are other
+    fields of ``Samples``: its name, and what is known of the documents.
 
-    Documents that no word is left of are left out and counted in ``notes``; ``of`` are the places
-    of all (None: each has its own).
+    Documents that no word is left of are left out and counted in ``notes``.
 
     TF-IDF is scikit-learn's: count · (ln((1+N)/(1+df)) + 1), columns brought to length 1 (nmf-paper
     appendix A.2 names the same function). With ``public_words`` the list of words stays whole: it
     was fixed before any document. Raises ``DataError`` when no word or document is left.
     """
-    check_counts(counts, name)
-    n = counts.shape[1]
+    whole = Samples(values=counts, counts=counts, unit="document", words=words, **about)
+    check_entries(counts, whole.name, "count", "document")
     table = sparse.csr_array(counts)
     table.eliminate_zeros()
-    if not public_words and chosen.word_list != "private":
-        in_documents = np.diff(table.indptr)
+    if not whole.public_words and chosen.word_list != "private":
+        in_documents, n = np.diff(table.indptr), len(whole)
         keep = (in_documents >= chosen.min_documents) & (in_documents <= chosen.max_share * n)
         if not keep.any():
             raise DataError(
-                f"{name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). Lower "
-                "the least number of documents or raise the largest share."
+                f"{whole.name}: the filter leaves no word ({chosen.sentence}; {n:,} documents). "
+                "Lower the least number of documents or raise the largest share."
             )
         often = np.asarray(table.sum(axis=1)).ravel()
-        order = np.argsort(np.where(keep, -often, np.inf), kind="stable")[
-            : min(chosen.most_words, int(keep.sum()))
-        ]
-        order = np.sort(order)
+        most = min(chosen.most_words, int(keep.sum()))
+        order = np.sort(np.argsort(np.where(keep, -often, np.inf), kind="stable")[:most])
         table, words = table[order], tuple(words[k] for k in order)
     kept_counts = sparse.csc_array(table)
     filled = np.diff(kept_counts.indptr) > 0
     if not filled.any():
-        raise DataError(f"{name}: no document holds any word of it ({chosen.sentence}).")
-    left_out = int((~filled).sum())
+        raise DataError(f"{whole.name}: no document holds any word of it ({chosen.sentence}).")
+    notes, left_out = whole.notes, int((~filled).sum())
     if left_out:
-        notes = (
-            *notes,
-            counted(left_out, "document holds", "documents hold") + " none of the words: left out.",
-        )
+        holds = counted(left_out, "document holds", "documents hold")
+        notes = (*notes, f"{holds} none of the words: left out.")
         kept_counts = sparse.csc_array(kept_counts[:, filled])
-        labels, texts = tuple(compress(labels, filled)), tuple(compress(texts, filled))
     from sklearn.feature_extraction.text import TfidfTransformer  # here, as above
 
     weighted = TfidfTransformer(norm=None).fit_transform(sparse.csr_array(kept_counts.T))
-    return Samples(
+    return replace(
+        whole,
         values=unit_columns(sparse.csc_array(weighted.T)),
-        unit="document",
-        name=name,
         words=words,
         counts=kept_counts,
-        texts=texts,
-        labels=labels,
-        truth=truth,
+        texts=tuple(compress(whole.texts, filled)),
+        labels=tuple(compress(whole.labels, filled)),
         notes=notes,
-        of=(of or Places.all_of(n)).where(filled),
-        public_words=public_words,
+        of=whole.places.where(filled),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmc_core.datasets import catalogue, entry, factor_sets, loaders
+from dpmc_core.datasets import catalogue, configs, entry, factor_sets, loaders
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
@@ -43,7 +43,7 @@ def test_sweetrs_both_readings_of_zero(
     assert len(rating) == 44_543 - 50  # 50 pairs occur twice; the later row counts
     assert len(missing) == int((rating.values > 0).sum())
     with pytest.raises(ParameterError, match="zeros = 'maybe'"):
-        loaders.load("sweetrs", zeros="maybe")
+        configs.ZerosData(dataset="sweetrs", zeros="maybe")
 
 
 @pytest.mark.data
@@ -103,7 +103,7 @@ def test_double_colon_format_without_the_real_file(
     (known.path() / "movies.dat").write_text("10::Amélie (1999)::Drama\n", "utf-8")
     with pytest.raises(DataError, match="3 ratings were read where 10,000,054"):
         loaders.load("ml-10m")
-    ratings = loaders._ml_double_colon(known, known.path(), "missing")
+    ratings = loaders._ml_double_colon(known)
     assert (ratings.n_users, ratings.n_items) == (2, 2)
     assert ratings.values.tolist() == [3.5, 0.5, 5.0]
     assert ratings.item_label(0) == "Amélie (1999)"
@@ -120,7 +120,7 @@ def test_csv_format_of_the_later_sets(
         "userId,movieId,rating,timestamp\n1,2,3.5,1\n3,2,4.0,1\n3,9,1.0,1\n"
     )
     (folder / "movies.csv").write_text('movieId,title,genres\n2,"Jumanji, or so (1995)",x\n')
-    ratings = loaders._ml_20m(entry(name), folder, "missing")
+    ratings = loaders._ml_20m(entry(name))
     assert ratings.item_label(0) == "Jumanji, or so (1995)"
     assert ratings.item_label(1) == "item 9"
     assert (ratings.n_users, ratings.n_items, len(ratings)) == (2, 2, 3)
@@ -210,7 +210,7 @@ def test_skewed_has_its_shape_skew_and_noise_floor(popularity: float) -> None:
 
 def test_skewed_refuses_an_overfull_matrix_and_fills_half() -> None:
     with pytest.raises(ParameterError, match="half"):
-        skewed(10, 10, 51)
+        configs.SkewedData(n_users=10, n_items=10, n_ratings=51)
     assert len(skewed(12, 10, 60, popularity=3.0)) == 60
 
 

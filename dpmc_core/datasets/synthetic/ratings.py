@@ -1,7 +1,8 @@
 """Synthetic ratings: the papers' low-rank matrices, and a skewed set that looks like a real
 service.
 
-The generators, each a pure function of its parameters and seed. They need no network and carry
+The generators, each a pure function of its parameters (whose ranges ``datasets.configs`` checks)
+and seed. They need no network and carry
 their ground truth, so error on the whole matrix can be measured.
 """
 
@@ -12,6 +13,8 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
+
+_PIECE = 1_000_000  # ratings whose factors are gathered at once
 
 
 def low_rank(
@@ -30,14 +33,11 @@ def low_rank(
     ``observed`` is the share of entries kept, chosen uniformly; c is ``value_scale``. The papers
     print neither the sizes nor c. Entries are exact (no rating noise), so the noise floor is 0.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
-    scale = limits.check("value_scale", value_scale)
     cells = n_users * n_items
     n = max(1, round(cells * observed))
     _check_count(n)
     rng = np.random.default_rng(seed)
-    left, right = scale * rng.random((n_users, rank)), rng.random((n_items, rank))
+    left, right = value_scale * rng.random((n_users, rank)), rng.random((n_items, rank))
     if (
         observed <= 0.5 and cells > 20_000_000
     ):  # choosing from all cells would hold them all in memory
@@ -64,8 +64,6 @@ def orthogonal(
     and exactly, so the noise floor is 0. The scale is declared as −4 to 4, before any entry is
     drawn. Entries outside are left there: about 13 in ten thousand at rank 5, 65 at rank 1.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
     if rank > min(n_users, n_items):
         raise ParameterError(
             "true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix"
@@ -103,16 +101,6 @@ def skewed(
     0.6) + noise (sd ``noise_floor``), on an unrounded scale around 1–5, so the noise floor is
     exact. At most half of the cells can be asked for.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    n_ratings, rank = limits.check_int("n_ratings", n_ratings), limits.check_int("true_rank", rank)
-    popularity, noise_floor = (
-        limits.check("popularity", popularity),
-        limits.check("noise_floor", noise_floor),
-    )
-    if n_ratings > n_users * n_items // 2:
-        raise ParameterError(
-            "n_ratings", n_ratings, f"at most half of the {n_users} × {n_items} cells"
-        )
     rng = np.random.default_rng(seed)
     item_weight = np.asarray(
         rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64
@@ -129,13 +117,24 @@ def skewed(
         [3.5 + item_bias, np.ones(n_items), rng.standard_normal((n_items, rank))]
     )
     values = noise_floor * rng.standard_normal(n_ratings)
-    for start in range(
-        0, n_ratings, 1_000_000
-    ):  # in pieces: the gathered factors of 20M ratings would not fit
-        part = slice(start, start + 1_000_000)
-        values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
+    add_products(values, left, right, users, items)
     truth = Truth(left, right, noise_floor)
     return _observed(truth, users, items, values, 1.0, 5.0, "synthetic skewed")
+
+
+def add_products(
+    values: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
+    users: NDArray[np.int64],
+    items: NDArray[np.int64],
+) -> None:
+    """Add to ``values`` what the factors say at their cells, in pieces: the gathered factors of 20M
+    ratings would not fit.
+    """
+    for start in range(0, len(values), _PIECE):
+        part = slice(start, start + _PIECE)
+        values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
 
 
 def _observed(
