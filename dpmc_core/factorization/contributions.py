@@ -12,9 +12,10 @@ frequencies by at most 1 in ℓ2. Longer documents count less for each of their 
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,40 +44,22 @@ class UnitGroup:
         return found
 
 
-class Units(Protocol):
-    """Images or documents, ``given`` of them, over ``dimension`` rows; ``shape`` and ``drawn`` as
-    in ``Samples``. Only sums over them are asked for.
-    """
+class Units(ABC):
+    """Images or documents; only sums over them are asked for."""
 
-    @property
-    def unit(self) -> Any:
-        """Image or document."""
+    unit: Any  # image or document
+    dimension: int  # D: pixels, or words
+    given: int  # N, which is taken as public
+    shape: tuple[int, int] | None  # height and width of images
+    drawn: bool  # whether images are drawings
+    whole: UnitGroup | None = None  # all of them, where they are one group in memory
 
-    @property
-    def dimension(self) -> int:
-        """D: pixels, or words."""
-
-    @property
-    def given(self) -> int:
-        """N, which is taken as public."""
-
-    @property
-    def shape(self) -> tuple[int, int] | None:
-        """Height and width of images."""
-
-    @property
-    def drawn(self) -> bool:
-        """Whether images are drawings."""
-
-    @property
-    def whole(self) -> UnitGroup | None:
-        """All of them, where they are one group in memory."""
-
+    @abstractmethod
     def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
         """Σ over groups of ``term(group, *known)``, each unit in one group."""
 
 
-class AllUnits:
+class AllUnits(Units):
     """All units in one group, in memory."""
 
     def __init__(self, samples: Samples) -> None:
@@ -85,7 +68,6 @@ class AllUnits:
         self.given, self.shape, self.drawn = samples.places.given, samples.shape, samples.drawn
 
     def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
-        """See ``Units.total``."""
         return term(self.whole, *known)
 
 

@@ -116,17 +116,15 @@ def learn_corrected(
     check_parts((units.dimension, units.given), config.rank)
     curator, most = _curator(units, config, rng, journal)
     kept, start = _start(units, config, curator, most, rng)
+    values = None if units.whole is None else kept.columns(units.whole)
     seen: dict[str, Any] = {}
-    statistics: Callable[[FloatArray], tuple[FloatArray, FloatArray] | FloatArray]
-    statistics = partial(units.total, statistics_of_group, kept, config)
-    if units.whole is not None:
-        values = kept.columns(units.whole)
 
-        def statistics(dictionary: FloatArray) -> Any:
-            seen["coefficients"], clean, seen["outliers"] = _coefficients_of_each(
-                values, dictionary, config
-            )
-            return _statistics(seen["coefficients"], clean)
+    def statistics(dictionary: FloatArray) -> FloatArray:
+        if values is None:
+            return units.total(statistics_of_group, kept, config, dictionary)
+        fitted = _coefficients_of_each(values, dictionary, config)
+        seen["coefficients"], clean, seen["outliers"] = fitted
+        return _statistics(seen["coefficients"], clean)
 
     for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
         whole = kept.spread(dictionary, units.dimension)
@@ -185,24 +183,20 @@ def rounds_from(
     rank = config.rank
     gram, product, weight = np.zeros((rank, rank)), np.zeros(dictionary.shape), 0.0
     for _ in range(config.rounds):
-        both = cache(partial(statistics, dictionary))
-        noisy = unpacked(curator.release("A", partial(_packed_gram, both)), rank)
-        fresh = curator.release("B", partial(_product, both))
-        gram = config.averaging * gram + noisy
-        product = config.averaging * product + fresh
+        noisy = _released(cache(partial(statistics, dictionary)), rank, curator)
+        gram = config.averaging * gram + noisy[0]
+        product = config.averaging * product + noisy[1]
         weight = config.averaging * weight + 1
         dictionary = _fit(gram / weight, product / weight, dictionary, config.inner)
         yield dictionary
 
 
-def _packed_gram(both: Callable[[], FloatArray]) -> FloatArray:
-    """H Hᵀ of ``_statistics``, as it leaves."""
-    return packed(both()[: both().shape[1]])
-
-
-def _product(both: Callable[[], FloatArray]) -> FloatArray:
-    """(V − R) Hᵀ of ``_statistics``."""
-    return both()[both().shape[1] :]
+def _released(
+    both: Callable[[], FloatArray], rank: int, curator: Curator
+) -> tuple[FloatArray, FloatArray]:
+    """The statistics of a round (see ``_statistics``) as they leave; computed if none is kept."""
+    gram = curator.release("A", lambda: packed(both()[:rank]))
+    return unpacked(gram, rank), curator.release("B", lambda: both()[rank:])
 
 
 def _statistics(coefficients: FloatArray, clean: Matrix) -> FloatArray:

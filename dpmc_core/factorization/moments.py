@@ -239,14 +239,22 @@ def learn_moments(
     What does not stand above the noise adds no part: then the rest are empty.
     """
     check_parts((units.dimension, units.given), config.rank)
-    parts = parts_of(units, sizes_of(units, config), config)
-    curator = Curator(plan(parts, config.budget), rng, journal)
+    sizes = sizes_of(units, config)
+    curator = Curator(plan(parts_of(units, sizes, config), config.budget), rng, journal)
     if journal is not None and isinstance(rng.bit_generator, ChaCha):
         # what goes on later makes the same parts
         seed = curator.once("seed of parts", lambda: np.array([rng.integers(2**63)]))
         rng = np.random.default_rng(int(seed[0]))
-    for k, dictionary in enumerate(release_moments(units, config, curator, rng), start=1):
-        yield FactorStep(k, dictionary, releases=curator.made(), rest=curator.rest())
+    wide = keep_rows(units, curator, max(sizes.rows, sizes.after))
+    kept = wide.fewer(sizes.rows)
+    steps = _from_moments(units, kept, sizes, config, curator, rng)
+    for k, dictionary in enumerate(steps, start=1):
+        whole = kept.spread(dictionary, units.dimension)
+        if k == 2 and config.refinements:
+            last = wide.fewer(sizes.after)
+            refined = _refined(units, last, whole[last.rows], config, curator, rng)
+            whole = last.spread(refined, units.dimension)
+        yield FactorStep(k, whole, releases=curator.made(), rest=curator.rest())
 
 
 def moment_nmf(
@@ -256,27 +264,22 @@ def moment_nmf(
     return learn_moments(AllUnits(samples), config, rng)
 
 
-def release_moments(
-    units: Units, config: MomentConfig, curator: Curator, rng: np.random.Generator
-) -> Iterator[FloatArray]:
-    """The dictionary (D×K) of each of the two steps."""
-    sizes = sizes_of(units, config)
-    wide = keep_rows(units, curator, max(sizes.rows, sizes.after))
-    kept = wide.fewer(sizes.rows)
-    steps = _from_moments(units, kept, sizes, config, curator, rng)
-    for k, dictionary in enumerate(steps):
-        whole = kept.spread(dictionary, units.dimension)
-        if k and config.refinements:
-            last = wide.fewer(sizes.after)
-            start = whole[last.rows]
-            empty = ~start.any(axis=0)
-            if empty.any():
-                drawn = random_dictionary(len(start), config.rank, rng)
-                start[:, empty] = around(start.sum(axis=1), drawn)[:, empty]
-            statistics = partial(units.total, statistics_of_group, last, config.after)
-            *_, refined = rounds_from(statistics, start, config.after, curator)
-            whole = last.spread(refined, units.dimension)
-        yield whole
+def _refined(
+    units: Units,
+    kept: Kept,
+    start: FloatArray,
+    config: MomentConfig,
+    curator: Curator,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """The parts (M×K) after the rounds that begin at ``start``, over what is ``kept``."""
+    empty = ~start.any(axis=0)
+    if empty.any():
+        drawn = random_dictionary(len(start), config.rank, rng)
+        start[:, empty] = around(start.sum(axis=1), drawn)[:, empty]
+    statistics = partial(units.total, statistics_of_group, kept, config.after)
+    *_, refined = rounds_from(statistics, start, config.after, curator)
+    return refined
 
 
 def _from_moments(

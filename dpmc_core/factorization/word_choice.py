@@ -119,19 +119,18 @@ def choose_words(
     sums = np.asarray(unit_columns(_limited(samples)).sum(axis=1)).ravel()
     shown = curator.above("words", sums, planned.threshold)
     kept = np.sort(np.argsort(-shown, kind="stable")[: min(most, int(np.count_nonzero(shown)))])
-    if not kept.size:
-        raise DataError(
-            f"{samples.name}: no word is in so many documents that it may be shown (those that "
-            f"count more than {three(planned.threshold)}, each document's words 1/√(how many "
-            "different ones it has)): more documents, a larger ε or δ, or a public list show some."
-            + _spent(planned, budget)
+    if kept.size < max(parts, 1):
+        problem = (
+            f"only {counted(kept.size, 'word', 'words')} may be shown, too few for rank = {parts}: "
+            "fewer parts, more documents, a larger ε or δ, or a public list help."
         )
-    if kept.size < parts:
-        raise DataError(
-            f"{samples.name}: only {counted(kept.size, 'word', 'words')} may be shown, too few for "
-            f"rank = {parts}: fewer parts, more documents, a larger ε or δ, or a public list help."
-            + _spent(planned, budget)
-        )
+        if not kept.size:
+            problem = (
+                "no word is in so many documents that it may be shown (those that count more than "
+                f"{three(planned.threshold)}, each document's words 1/√(how many different ones it "
+                "has)): more documents, a larger ε or δ, or a public list show some."
+            )
+        raise DataError(f"{samples.name}: {problem}{_spent(planned.release, budget)}")
     how = "without noise" if planned.release is None else "with noise"
     note = (
         f"{kept.size:,} words were chosen, {how}: what they count in all is above "
@@ -151,11 +150,11 @@ def choose_words(
     return chosen, curator.made()
 
 
-def _spent(planned: WordPlan, budget: Budget | None) -> str:
+def _spent(release: Release | None, budget: Budget | None) -> str:
     """What a choice cost that showed too little."""
-    if planned.release is None or budget is None:
+    if release is None or budget is None:
         return ""
-    epsilon = tightest(Ledger((planned.release,)), budget.delta)
+    epsilon = tightest(Ledger((release,)), budget.delta)
     return f" Having looked has spent ε = {three(epsilon)} at δ = {budget.delta:g} all the same."
 
 
