@@ -4,8 +4,11 @@ import codecs
 import os
 import re
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dpmc_core.errors import DataError
 
@@ -64,6 +67,19 @@ def read_file(path: Path, most: int) -> bytes:
             f"{path.name} has {size / 1e6:.1f} MB; at most {most / 1e6:g} MB are allowed."
         )
     return data
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of ``path`` once it is whole, and else goes."""
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.replace(part, path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
 
 
 def read_text(path: Path, most: int) -> str:

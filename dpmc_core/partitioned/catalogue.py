@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.datasets.own.given import NOTHING, Given, places_among
+from dpmc_core.datasets.ratings import hashes, spread_bits
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.source import Rows, Source, read_rows
 
@@ -78,7 +79,7 @@ class Catalogue:
         )
 
 
-def scanned(source: Source, k: int, given: Given) -> Scanned:
+def scanned(source: Source, given: Given, k: int) -> Scanned:
     """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses."""
     rows = read_rows(source, k)
     some = bool(len(rows.values))
@@ -181,21 +182,9 @@ def mixed_of(rows: Rows) -> NDArray[np.uint64]:
 def _hashes(ids: NDArray[Any], purpose: int) -> NDArray[np.uint64]:
     if ids.dtype.kind in "iu":
         return _spread(_spread(ids.astype(np.uint64)) + np.uint64(purpose))
-    key = bytes([purpose])
-    return np.array(
-        [
-            int.from_bytes(
-                hashlib.blake2b(str(one).encode(), key=key, digest_size=8).digest(), "little"
-            )
-            for one in ids
-        ],
-        dtype=np.uint64,
-    )
+    return hashes(map(str, ids), bytes([purpose]))
 
 
 def _spread(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's finaliser."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return x ^ (x >> np.uint64(31))
+    """SplitMix64's next number."""
+    return spread_bits(x + np.uint64(0x9E3779B97F4A7C15))

@@ -4,10 +4,11 @@ Provides ``Engine``, ``Work``, ``Tell``, ``Here``, ``Processes`` and ``engine_at
 is a pure function of a partition and of what is known. No noise is ever drawn here.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -30,42 +31,9 @@ _MEMORY = "{}: give them more, or write the users into more files."
 # called with how many partitions are done, of how many; may raise to stop
 Tell = Callable[[int, int], None]
 
-
-class Work(Protocol):
-    """What is done with a partition."""
-
-    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
-        """Work on partition ``k``; the result is added to ``into`` where that is given."""
-
-
-class Engine(Protocol):
-    """Works on partitions 0 to n − 1."""
-
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
-        """Σ_k ``work(k)``."""
-
-    def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
-        """``work(k)`` for each k, in their order."""
-
-
-class Here:
-    """One partition after the other, in this process."""
-
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
-        """See ``Engine.total``."""
-        out = None
-        for k in range(n):
-            out = work(k, out)
-            tell(k + 1, n)
-        return np.asarray(out)
-
-    def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
-        """See ``Engine.each``."""
-        out = []
-        for k in range(n):
-            out.append(work(k))
-            tell(k + 1, n)
-        return out
+# what is done with partition k: ``work(k)``; in a sum ``work(k, into)``, which adds to ``into``
+# where that is given
+Work = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,23 +54,58 @@ class Batch(Spec):
     def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
         return ()
 
+    def steps(self) -> Iterator[tuple[int, Any]]:
+        """How many partitions are done, and with the last what came out: their sum, or a list."""
+        total, results = None, []
+        for done, k in enumerate(self.partitions, 1):
+            if self.add:
+                total = self.work(k, total)
+            else:
+                results.append(self.work(k))
+            last = total if self.add else results
+            yield done, last if done == self.amount else None
+
 
 def batch_steps(batch: Batch) -> Iterator[tuple[int, Any]]:
-    """How many partitions of ``batch`` are done, and with the last what came out: their sum, or a
-    list. Raises ``DataError``.
-    """
-    total, found = None, []
+    """The steps of ``batch`` in a worker of one thread. Raises ``DataError``."""
     with solvable(), threadpool_limits(1):
-        for done, k in enumerate(batch.partitions, 1):
-            if batch.add:
-                total = batch.work(k, total)
-            else:
-                found.append(batch.work(k))
-            yield done, None
-    yield len(batch.partitions), np.asarray(total) if batch.add else found
+        yield from batch.steps()
 
 
-class Processes:
+class Engine(ABC):
+    """Works on partitions 0 to n − 1."""
+
+    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
+        """Σ_k ``work(k)``."""
+        first, *others = self._batches(work, n, tell, add=True)
+        for one in others:
+            first += one
+        return np.asarray(first)
+
+    def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
+        """``work(k)`` for each k, in their order."""
+        batches = self._batches(work, n, tell, add=False)
+        return [batches[k % len(batches)][k // len(batches)] for k in range(n)]
+
+    @abstractmethod
+    def _batches(self, work: Work, n: int, tell: Tell, *, add: bool) -> list[Any]:
+        """What came out of each worker's partitions, which are as far apart as there are workers:
+        their sum where they are to ``add`` up.
+        """
+
+
+class Here(Engine):
+    """One partition after the other, in this process."""
+
+    def _batches(self, work: Work, n: int, tell: Tell, *, add: bool) -> list[Any]:
+        result = None
+        for done, found in Batch(work, range(n), add).steps():
+            tell(done, n)
+            result = found
+        return [result]
+
+
+class Processes(Engine):
     """The processes of ``workers``, as many at once as ``jobs`` returns before each sum.
 
     Each has the same partitions in each sum, of which it keeps copies, and sends one sum of them,
@@ -112,20 +115,7 @@ class Processes:
     def __init__(self, workers: Workers, jobs: Callable[[], int]) -> None:
         self.workers, self._jobs = workers, jobs
 
-    def total(self, work: Work, n: int, tell: Tell) -> FloatArray:
-        """See ``Engine.total``."""
-        first, *others = self._batches(work, n, tell, add=True)
-        for one in others:
-            first += one
-        return np.asarray(first)
-
-    def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
-        """See ``Engine.each``."""
-        batches = self._batches(work, n, tell, add=False)
-        return [batches[k % len(batches)][k // len(batches)] for k in range(n)]
-
     def _batches(self, work: Work, n: int, tell: Tell, *, add: bool) -> list[Any]:
-        """What came out of each worker's partitions, which are ``jobs`` apart."""
         jobs = min(max(self._jobs(), 1), n)
         left = {k: Batch(work, range(k, n, jobs), add) for k in range(jobs)}
         out: dict[int, Any] = {}

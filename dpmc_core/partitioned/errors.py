@@ -5,9 +5,7 @@ exact, and covered by no ε: they describe data that one holds.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,15 +36,11 @@ class Errors:
     apart: float
     apart_half_width: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON-able copy."""
-        return asdict(self)
-
 
 def measured(people: Partitions, learned: Learned, parts: ItemParts) -> Errors:
     """One pass with the model that every user completes alone."""
     sums = people.total(_errors, learned, parts)
-    squares, fourths, products = sums[: 3 * _MODELS].reshape(3, _MODELS)
+    squares, fourths, products = sums[:-3].reshape(-1, 3).T
     train_squares, n, trained = float(sums[-3]), int(sums[-2]), float(sums[-1])
     values = np.sqrt(squares / max(n, 1))
     best = 2 + int(np.argmin(values[2:]))
@@ -72,9 +66,6 @@ def measured(people: Partitions, learned: Learned, parts: ItemParts) -> Errors:
     )
 
 
-_MODELS = 2 + len(BASELINES)  # the model as it is and clipped, and the baselines clipped
-
-
 def half_width(total: float, squares: float, n: int) -> float:
     """1.96 standard errors of a mean of n numbers, from Σ x and Σ x²."""
     if n < 2:
@@ -83,8 +74,9 @@ def half_width(total: float, squares: float, n: int) -> float:
 
 
 def _errors(group: PartitionGroup, learned: Learned, parts: ItemParts) -> FloatArray:
-    """For the model, the model clipped and each baseline clipped: Σ e², Σ e⁴ and Σ e²·(clipped
-    model's e²) on held-out ratings; then the training Σ e², and both numbers of ratings.
+    """For each of the model, the model clipped and the baselines clipped: Σ e², Σ e⁴ and Σ
+    e²·(clipped model's e²) on held-out ratings; then the training Σ e², and both numbers of
+    ratings.
     """
     train, test = group.ratings, group.held_out
     model = learned.model(group)
@@ -93,11 +85,6 @@ def _errors(group: PartitionGroup, learned: Learned, parts: ItemParts) -> FloatA
     raw = model.predict(users, items)
     squares = [(raw - test.values) ** 2]
     squares += [(clipped(each, test) - test.values) ** 2 for each in (raw, *predictions)]
-    reduced: Sequence[Callable[[FloatArray], float]] = (
-        lambda e: float(e.sum()),
-        lambda e: float(np.vdot(e, e)),
-        lambda e: float(np.vdot(e, squares[1])),
-    )
+    sums = [(e.sum(), np.vdot(e, e), np.vdot(e, squares[1])) for e in squares]
     trained = train.values - model.predict(train.users, train.items)
-    rest = [float(np.vdot(trained, trained)), float(len(test)), float(len(train))]
-    return np.array([reduce(e) for reduce in reduced for e in squares] + rest)
+    return np.array([*np.ravel(sums), np.vdot(trained, trained), len(test), len(train)])

@@ -91,16 +91,12 @@ def factorize_partitions(
     if getattr(config, "outlier_penalty", None) is not None:
         raise ParameterError("outlier_penalty", config.outlier_penalty, "left out for partitions")
     config = spec.card.prepare(config, spec.noise, units)
-    known = units.layout.catalogue
     about = {
         "spec": spec.changes(),
-        "data": known.digest.hex(),
+        **units.layout.about,
         "shape": units.shape,
         "drawn": units.drawn,
         "words": [str(word) for word in units.rows] if units.listed else None,
-        "version": units.layout.version,
-        "partitions": list(known.source.files),
-        "of_each": [mixed.hex() for mixed in known.mixed],
     }
     # runs of other lists or shapes must not share their noise
     given = (np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8),)
@@ -123,11 +119,10 @@ def factorize_partitions(
         assert last is not None
         units.doing = "errors"
         result = replace(last, errors=_measured(units, last.dictionary))
-        columns = {known.source.item: pa.array(units.rows), "weights": lists(last.dictionary)}
+        item = units.layout.catalogue.source.item
+        columns = {item: pa.array(units.rows), "weights": lists(last.dictionary)}
         write_table(columns, place / "parts.parquet")
-        folder.finish(result.statement.as_dict())
-        said = json.dumps(result.summary(), indent=1, default=float)
-        folder.write(place / "result.json", said.encode())
+        folder.finish(result.statement.as_dict(), result.summary())
         yield result
 
 

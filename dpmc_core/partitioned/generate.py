@@ -4,10 +4,10 @@ what the datasets of the catalogue hold.
 Provides ``write_skewed``, ``write_ratings`` and ``write_samples``.
 """
 
-import itertools
 import os
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,12 @@ from scipy import sparse
 
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.ratings import distinct_pairs
+from dpmc_core.datasets.synthetic.ratings import add_products, distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.partitioned.engine import Engine, Tell
 from dpmc_core.partitioned.source import MOST_ROWS
+from dpmc_core.paths import whole_file
 
 _COUNTS = {
     "users": Limit("users", 2, 100_000_000, "number of users", integer=True),
@@ -32,7 +33,6 @@ _COUNTS = {
     "files": Limit("files", 1, 100_000, "number of files", integer=True),
 }
 _RANK, _POPULARITY = 8, 0.9
-_PIECE = 1_000_000  # ratings whose factors are gathered at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +61,6 @@ class Skewed:
             allowed = f"from {least} ({MOST_ROWS:,} ratings in each) to {self.users:,}, the users"
             raise ParameterError("files", self.files, allowed)
 
-    def name(self, k: int) -> str:
-        """What file number ``k`` is called."""
-        return f"part-{k:05d}.parquet"
-
 
 def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int:
     """Write the files of a set as ``datasets.synthetic.skewed`` describes it, each file with the
@@ -75,65 +71,49 @@ def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int
     Raises ``DataError`` where nothing can be written.
     """
     _new(folder)
-    return sum(engine.each(_Writer(asked, str(folder.resolve())), asked.files, tell))
+    return sum(engine.each(partial(_write_skewed, asked, folder.resolve()), asked.files, tell))
 
 
-@dataclass(frozen=True)
-class _Writer:
-    asked: Skewed
-    folder: str
-
-    def __call__(self, k: int, into: object = None) -> int:
-        del into
-        asked = self.asked
-        first, end = (asked.users * j // asked.files for j in (k, k + 1))
-        count = asked.ratings * (k + 1) // asked.files - asked.ratings * k // asked.files
-        of_items = np.random.default_rng([asked.seed, 0])
-        item_weight = of_items.permutation(np.arange(1.0, asked.items + 1.0) ** -_POPULARITY)
-        item_bias = 0.4 * of_items.standard_normal(asked.items)
-        right = np.column_stack(
-            [3.5 + item_bias, np.ones(asked.items), of_items.standard_normal((asked.items, _RANK))]
-        )
-        rng = np.random.default_rng([asked.seed, 1, k])
-        n = end - first
-        user_weight = np.exp(rng.standard_normal(n))
-        pairs = distinct_pairs(user_weight, np.asarray(item_weight), count, rng)
-        users, items = np.divmod(pairs, asked.items)
-        taste = 0.6 / _RANK**0.5 * rng.standard_normal((n, _RANK))
-        left = np.column_stack([np.ones(n), 0.4 * rng.standard_normal(n), taste])
-        values = asked.noise_floor * rng.standard_normal(count)
-        for start in range(0, count, _PIECE):
-            part = slice(start, start + _PIECE)
-            values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
-        columns = {
-            "user": (first + users).astype(np.int64),
-            "item": items.astype(np.int64),
-            "rating": values.astype(np.float32),
-        }
-        write_table(columns, Path(self.folder) / asked.name(k))
-        return int(np.count_nonzero(np.bincount(users)))
+def _write_skewed(asked: Skewed, folder: Path, k: int) -> int:
+    first, end = (asked.users * j // asked.files for j in (k, k + 1))
+    count = asked.ratings * (k + 1) // asked.files - asked.ratings * k // asked.files
+    of_items = np.random.default_rng([asked.seed, 0])
+    item_weight = of_items.permutation(np.arange(1.0, asked.items + 1.0) ** -_POPULARITY)
+    item_bias = 0.4 * of_items.standard_normal(asked.items)
+    right = np.column_stack(
+        [3.5 + item_bias, np.ones(asked.items), of_items.standard_normal((asked.items, _RANK))]
+    )
+    rng = np.random.default_rng([asked.seed, 1, k])
+    n = end - first
+    user_weight = np.exp(rng.standard_normal(n))
+    pairs = distinct_pairs(user_weight, np.asarray(item_weight), count, rng)
+    users, items = np.divmod(pairs, asked.items)
+    taste = 0.6 / _RANK**0.5 * rng.standard_normal((n, _RANK))
+    left = np.column_stack([np.ones(n), 0.4 * rng.standard_normal(n), taste])
+    values = asked.noise_floor * rng.standard_normal(count)
+    add_products(values, left, right, users, items)
+    columns = {
+        "user": (first + users).astype(np.int64),
+        "item": items.astype(np.int64),
+        "rating": values.astype(np.float32),
+    }
+    write_table(columns, folder / _name(k))
+    return int(np.count_nonzero(np.bincount(users)))
 
 
 def write_ratings(ratings: Ratings, folder: Path, files: int) -> None:
     """Write ``ratings`` into ``files`` files, users in order and as many in each; ids are their
     labels, or numbers from 0. Raises ``DataError``, ``ParameterError``.
     """
-    _COUNTS["files"].check(files)
-    if files > ratings.n_users:
-        raise ParameterError("files", files, f"at most {ratings.n_users:,}, the users")
-    _new(folder)
     order = np.lexsort((ratings.items, ratings.users))
-    edges = np.searchsorted(
-        ratings.users[order], [ratings.n_users * k // files for k in range(files + 1)]
-    )
-    for k in range(files):
-        rows = order[edges[k] : edges[k + 1]]
+    for path, *ends in _places(folder, files, ratings.n_users, "users"):
+        rows = order[slice(*np.searchsorted(ratings.users[order], ends))]
         columns = {
             "user": _named(ratings.users[rows], ratings.user_labels),
             "item": _named(ratings.items[rows], ratings.item_labels),
             "rating": ratings.values[rows],
         }
-        write_table(columns, folder / f"part-{k:05d}.parquet")
+        write_table(columns, path)
 
 
 def write_samples(samples: Samples, folder: Path, files: int) -> int:
@@ -141,15 +121,10 @@ def write_samples(samples: Samples, folder: Path, files: int) -> int:
     many in each, and return how many numbers that are not 0 were written. Raises ``DataError``,
     ``ParameterError``.
     """
-    _COUNTS["files"].check(files)
-    if files > len(samples):
-        raise ParameterError("files", files, f"at most {len(samples):,}, the {samples.unit}s")
-    _new(folder)
     table = samples.values if samples.counts is None else samples.counts
-    edges = [len(samples) * k // files for k in range(files + 1)]
     words = np.asarray(samples.words, dtype=np.str_)
     written = 0
-    for k, (begin, end) in enumerate(itertools.pairwise(edges)):
+    for path, begin, end in _places(folder, files, len(samples), f"{samples.unit}s"):
         part = sparse.coo_array(table[:, begin:end])
         what = pa.array(words[part.row]) if len(words) else pa.array(part.row.astype(np.int64))
         columns = {
@@ -157,25 +132,34 @@ def write_samples(samples: Samples, folder: Path, files: int) -> int:
             "word" if len(words) else "pixel": what,
             "count" if samples.counts is not None else "value": part.data,
         }
-        write_table(columns, folder / f"part-{k:05d}.parquet")
+        write_table(columns, path)
         written += len(part.data)
     return written
+
+
+def _places(folder: Path, files: int, count: int, what: str) -> Iterator[tuple[Path, int, int]]:
+    """The path of each of ``files`` files, and the first and the end of the ``count`` in it."""
+    _COUNTS["files"].check(files)
+    if files > count:
+        raise ParameterError("files", files, f"at most {count:,}, the {what}")
+    _new(folder)
+    for k in range(files):
+        yield folder / _name(k), count * k // files, count * (k + 1) // files
+
+
+def _name(k: int) -> str:
+    """What file number ``k`` is called."""
+    return f"part-{k:05d}.parquet"
 
 
 def write_table(columns: dict[str, Any], path: Path) -> None:
     """A whole Parquet file or none. Raises ``DataError`` that says why it cannot be written."""
     try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-        os.close(handle)
-        try:
-            pq.write_table(pa.table(columns), part)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(part, 0o666 & ~mask)  # a temporary file is its maker's alone
-            os.replace(part, path)
-        except OSError:
-            Path(part).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            pq.write_table(pa.table(columns), file)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(path, 0o666 & ~mask)  # a temporary file is its maker's alone
     except OSError as error:
         raise DataError(
             f"{path} cannot be written ({error.strerror or error}): free some space, or name a "

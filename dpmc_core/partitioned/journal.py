@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from randomgen import ChaCha
 
 from dpmc_core.errors import DPMCError
+from dpmc_core.paths import whole_file
 from dpmc_core.privacy.ledger import Ledger, Release
 
 # what may be there before a run is: its lock, and copies of what it reads
@@ -62,9 +62,12 @@ class RunFolder:
             for name in ("released", "states"):
                 (self.place / name).mkdir(mode=0o700, exist_ok=True)
             self._look_for_all()
-        except (OSError, FolderError) as error:
+        except OSError as error:
             self.__exit__()
-            raise self._failed(error) if isinstance(error, OSError) else error from None
+            raise self._failed(error) from None
+        except FolderError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -99,20 +102,19 @@ class RunFolder:
         made = make()
         buffer = io.BytesIO()
         np.savez(buffer, numbers=made, name=name, planned=about)
-        try:
-            # secret noise rests on a key that is kept nowhere
-            if not isinstance(rng.bit_generator, ChaCha):
-                state = json.dumps(rng.bit_generator.state, default=_plain)
-                self.write(self.place / "states" / f"{number}.json", state.encode())
-            self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
-        except OSError as error:
-            raise self._failed(error) from None
+        # secret noise rests on a key that is kept nowhere
+        if not isinstance(rng.bit_generator, ChaCha):
+            state = json.dumps(rng.bit_generator.state)
+            self.write(self.place / "states" / f"{number}.json", state.encode())
+        self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
         self._book(f"{number}-{slug}.npz", planned)
         return made
 
-    def finish(self, statement: Mapping[str, Any]) -> None:
-        """Write into ``ledger.json`` what all that was released protects."""
+    def finish(self, statement: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+        """Write into ``ledger.json`` what all that was released protects, then ``result.json``."""
         self._write_ledger({"finished": True, "statement": statement})
+        said = json.dumps(summary, indent=1, default=float)
+        self.write(self.place / "result.json", said.encode())
 
     def _book(self, file: str, planned: Release | None) -> None:
         self._files.append(file)
@@ -123,10 +125,7 @@ class RunFolder:
 
     def _write_ledger(self, about: Mapping[str, Any]) -> None:
         said = {**about, "files": self._files, "ledger": self._ledger.as_dict()}
-        try:
-            self.write(self.place / "ledger.json", json.dumps(said, indent=1).encode())
-        except OSError as error:
-            raise self._failed(error) from None
+        self.write(self.place / "ledger.json", json.dumps(said, indent=1).encode())
         self._told = list(self._files)
 
     def _look_for_all(self) -> None:
@@ -150,23 +149,20 @@ class RunFolder:
                 )
 
     def write(self, path: Path, content: bytes) -> None:
-        """Write a whole file or nothing, and see it onto the disk."""
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+        """Write a whole file or nothing, and see it onto the disk. Raises ``FolderError``."""
         try:
-            with os.fdopen(handle, "wb") as file:
+            with whole_file(path) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, path)
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
-        if hasattr(os, "O_DIRECTORY"):
-            folder = os.open(path.parent, os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            if hasattr(os, "O_DIRECTORY"):
+                folder = os.open(path.parent, os.O_DIRECTORY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        except OSError as error:
+            raise self._failed(error) from None
 
     def _read(self, path: Path, name: str, rng: np.random.Generator, about: str) -> NDArray[Any]:
         try:
@@ -175,7 +171,7 @@ class RunFolder:
             state = None
             if not isinstance(rng.bit_generator, ChaCha):
                 at = self.place / "states" / f"{path.name.partition('-')[0]}.json"
-                state = _arrays(json.loads(at.read_text(encoding="utf-8")))
+                state = json.loads(at.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise FolderError(f"{path} cannot be read ({error}): it was changed.") from None
         if of != name:
@@ -234,16 +230,3 @@ def _lock(file: Any, place: Path) -> None:
             f"Another process works on the run in {place}: wait for it, or name another folder. "
             "Two at once might draw the noise of one release twice."
         ) from None
-
-
-def _plain(found: Any) -> Any:
-    """Numbers of a generator's state as JSON has them."""
-    if isinstance(found, np.ndarray):
-        return {"array": found.tolist(), "dtype": str(found.dtype)}
-    return int(found)
-
-
-def _arrays(state: Any) -> Any:
-    if isinstance(state, dict) and state.keys() == {"array", "dtype"}:
-        return np.array(state["array"], dtype=state["dtype"])
-    return {k: _arrays(v) for k, v in state.items()} if isinstance(state, dict) else state

@@ -29,6 +29,7 @@ from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
 from dpmc_core.partitioned.source import Rows, read_rows
+from dpmc_core.paths import whole_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,16 @@ class Layout:
         known = self.catalogue
         said = f"{self.test_fraction!r} {self.seed} {self.version} {known.source!r} {known.mixed!r}"
         return hashlib.blake2b(known.digest + said.encode(), digest_size=16).hexdigest()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run on it is known by, JSON-able."""
+        return {
+            "data": self.catalogue.digest.hex(),
+            "version": self.version,
+            "partitions": list(self.catalogue.source.files),
+            "of_each": [mixed.hex() for mixed in self.catalogue.mixed],
+        }
 
 
 class PartitionGroup:
@@ -215,15 +226,8 @@ def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:
     made = make()
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(file, (version, made))
-            os.replace(name, path)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        with whole_file(path) as file:
+            _write(file, (version, made))
     return made
 
 

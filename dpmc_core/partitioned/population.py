@@ -1,7 +1,7 @@
 """Users, documents or images in partitions, of which solvers ask for sums, and what they yield."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
-from dpmc_core.factorization.contributions import UnitGroup
+from dpmc_core.factorization.contributions import UnitGroup, Units
 from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
@@ -24,33 +24,59 @@ from dpmc_core.partitioned.source import Source
 Progress = Callable[[str, int, int], None]
 
 
-class Partitions:
-    """The population that ``layout`` describes, worked on by ``engine``."""
+class _Spread:
+    """What ``layout`` describes, worked on by ``engine``; ``doing`` says what, for ``progress``."""
+
+    def __init__(self, layout: Layout, engine: Engine, progress: Progress) -> None:
+        self.layout, self._engine, self._progress = layout, engine, progress
+        self.doing = ""
+
+    def group(self) -> Callable[[int], Any]:
+        """What gives the group of a partition on a worker, by its number."""
+        return partial(group_of, self.layout)
+
+    def total(self, term: Term, *known: Any) -> FloatArray:
+        """See ``Population`` and ``Units``."""
+        work = partial(_added, self.group(), term, known)
+        return self._engine.total(work, len(self.layout.catalogue.sizes), self._tell)
+
+    def each(self, work: Callable[..., Any], *known: Any) -> list[Any]:
+        """What ``work(group, *known)`` returns for each partition; small things, please."""
+        of_group = partial(_added, self.group(), work, known)
+        return self._engine.each(of_group, len(self.layout.catalogue.sizes), self._tell)
+
+    def _tell(self, done: int, of: int) -> None:
+        self._progress(self.doing, done, of)
+
+
+def _added(
+    group: Callable[[int], Any],
+    term: Callable[..., Any],
+    known: tuple[Any, ...],
+    k: int,
+    into: FloatArray | None = None,
+) -> Any:
+    """``term`` of the group of partition ``k``, added to ``into`` where that is given."""
+    if hasattr(term, "adds_up"):
+        return term(group(k), *known, into=into)
+    made = term(group(k), *known)
+    if into is None:
+        return made
+    into += made
+    return into
+
+
+class Partitions(_Spread):
+    """A ``completion.common.population.Population`` in partitions."""
 
     item_features: ItemFeatures | None = None
     whole: MemoryGroup | None = None
 
     def __init__(self, layout: Layout, engine: Engine, progress: Progress) -> None:
+        super().__init__(layout, engine, progress)
         known = layout.catalogue
-        self.layout, self._engine, self._progress = layout, engine, progress
         self.n_users, self.n_items = known.n_users, known.n_items
         self.low, self.high, self.name = known.low, known.high, layout.name
-        self.doing = ""
-
-    def total(self, term: Term, *known: Any) -> FloatArray:
-        """See ``completion.common.population.Population``."""
-        return self._engine.total(_Term(self.layout, term, known), self._n, self._tell)
-
-    def each(self, work: Callable[..., Any], *known: Any) -> list[Any]:
-        """What ``work(group, *known)`` returns for each partition; small things, please."""
-        return self._engine.each(_Term(self.layout, work, known), self._n, self._tell)
-
-    @property
-    def _n(self) -> int:
-        return len(self.layout.catalogue.source.files)
-
-    def _tell(self, done: int, of: int) -> None:
-        self._progress(self.doing, done, of)
 
 
 def found_in(
@@ -68,21 +94,11 @@ def found_in(
     def tell(done: int, of: int) -> None:
         progress("looking through the files", done, of)
 
-    found = engine.each(_Scan(source, given), len(source.files), tell)
+    found = engine.each(partial(scanned, source, given), len(source.files), tell)
     return Layout(merged(source, found, given), test_fraction, seed, folder)
 
 
-@dataclass(frozen=True)
-class _Scan:
-    source: Source
-    given: Given
-
-    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
-        del into
-        return scanned(self.source, k, self.given)
-
-
-class UnitPartitions:
+class UnitPartitions(_Spread, Units):
     """Documents (``shape`` None: users are documents, items words, ratings counts) or images
     (items are pixels, by their number in row order) in partitions, worked on by ``engine``.
 
@@ -91,8 +107,6 @@ class UnitPartitions:
     ``DataError`` for a count below 0, a pixel that is none of ``shape``, or a list of which no word
     is there.
     """
-
-    whole: UnitGroup | None = None
 
     def __init__(
         self,
@@ -110,10 +124,10 @@ class UnitPartitions:
                 f"{layout.name}: the lowest value is {known.low:g}; counts and pixels must be 0 or "
                 "more."
             )
-        self.layout, self._engine, self._progress = layout, engine, progress
+        super().__init__(layout, engine, progress)
         self.shape, self.drawn, self.listed = shape, drawn, words is not None
         self.given = known.n_users
-        self.unit: Any = "document" if shape is None else "image"
+        self.unit = "document" if shape is None else "image"
         self.rows: NDArray[Any] = known.items if words is None else np.array(words, dtype=np.str_)
         place = np.arange(known.n_items)
         if shape is not None:
@@ -131,15 +145,10 @@ class UnitPartitions:
         self.counts = np.bincount(
             place[place >= 0], known.counts[place >= 0], minlength=self.dimension
         )
-        self._place, self.doing = place, ""
+        self._place = place
 
-    def total(self, term: Callable[..., Any], *known: Any) -> FloatArray:
-        """See ``factorization.units.Units``."""
-        work = _UnitTerm(self.layout, term, known, self.shape, self._place, self.dimension)
-        return self._engine.total(work, len(self.layout.catalogue.source.files), self._tell)
-
-    def _tell(self, done: int, of: int) -> None:
-        self._progress(self.doing, done, of)
+    def group(self) -> Callable[[int], Any]:
+        return partial(units_of, self.layout, self.shape, self._place, self.dimension)
 
 
 def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
@@ -155,43 +164,18 @@ def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
     return ids.astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Term:
-    layout: Layout
-    term: Callable[..., Any]
-    known: tuple[Any, ...]
-
-    def group(self, k: int) -> Any:
-        """The users of partition ``k``."""
-        return group_of(self.layout, k)
-
-    def __call__(self, k: int, into: FloatArray | None = None) -> Any:
-        group = self.group(k)
-        if hasattr(self.term, "adds_up"):
-            return self.term(group, *self.known, into=into)
-        made = self.term(group, *self.known)
-        if into is None:
-            return made
-        into += made
-        return into
-
-
-@dataclass(frozen=True, eq=False)
-class _UnitTerm(_Term):
-    shape: tuple[int, int] | None
-    place: NDArray[Any]
-    dimension: int
-
-    def group(self, k: int) -> UnitGroup:
-        """The documents or images of partition ``k``."""
-        ratings, name = group_of(self.layout, k, as_ratings=False).ratings, self.layout.name
-        rows = self.place[ratings.items]
-        inside = rows >= 0
-        table = sparse.csc_array(
-            (ratings.values[inside], (rows[inside], ratings.users[inside])),
-            shape=(self.dimension, ratings.n_users),
-        )
-        if self.shape is None:
-            return UnitGroup(Samples(values=table, counts=table, unit="document", name=name))
-        values = unit_columns(np.asarray(table.toarray()))
-        return UnitGroup(Samples(values=values, unit="image", name=name, shape=self.shape))
+def units_of(
+    layout: Layout, shape: tuple[int, int] | None, place: NDArray[Any], dimension: int, k: int
+) -> UnitGroup:
+    """The documents or images of partition ``k``; the row of each item is its ``place``."""
+    ratings = group_of(layout, k, as_ratings=False).ratings
+    rows = place[ratings.items]
+    inside = rows >= 0
+    table = sparse.csc_array(
+        (ratings.values[inside], (rows[inside], ratings.users[inside])),
+        shape=(dimension, ratings.n_users),
+    )
+    if shape is None:
+        return UnitGroup(Samples(values=table, counts=table, unit="document", name=layout.name))
+    values = unit_columns(np.asarray(table.toarray()))
+    return UnitGroup(Samples(values=values, unit="image", name=layout.name, shape=shape))

@@ -3,10 +3,8 @@
 Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partitioned_steps``.
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +118,7 @@ class PartitionedResult(Accounted):
             "iterations": self.step.iteration,
             "objective": self.step.objective,
             "finished": self.finished,
-            **({} if self.errors is None else self.errors.as_dict()),
+            **({} if self.errors is None else asdict(self.errors)),
             **self.accounts(),
         }
 
@@ -143,47 +141,38 @@ def partitioned_steps(
     config = spec.algorithm
     if spec.card.noise:
         config = spec.card.prepare(spec.algorithm, resolved(spec).noise, layout.catalogue)
-    about = {
-        "spec": spec.changes(),
-        "data": layout.catalogue.digest.hex(),
-        "test_fraction": layout.test_fraction,
-        "split_seed": layout.seed,
-        "version": layout.version,
-        "partitions": list(layout.catalogue.source.files),
-        "of_each": [mixed.hex() for mixed in layout.catalogue.mixed],
-    }
+    split = {"test_fraction": layout.test_fraction, "split_seed": layout.seed}
     # runs of other splits must not share their noise
-    given = (np.array([layout.test_fraction, layout.seed]),)
-    ledger = Ledger()
-    with RunFolder(place, about) as folder, solvable():
+    given = (np.array([*split.values()]),)
+    ledger, result = Ledger(), None
+    with RunFolder(place, {"spec": spec.changes(), **layout.about, **split}) as folder, solvable():
         people = Partitions(layout, engine, progress)
         people.doing = "iteration 1"
-        last = None
         for step in solver(people, config, noise_source(spec, given), folder):
             ledger = ledger.plus(step.releases)
             people.doing = f"iteration {step.iteration + 1}"
-            last = step
-            so_far = partial(PartitionedResult, spec=spec, layout=layout, step=step)
-            whole = ledger.plus(step.rest)
+            result = PartitionedResult(
+                spec=spec, layout=layout, step=step, ledger=ledger.plus(step.rest),
+                made=ledger.draws, errors=None,
+            )  # fmt: skip
             if step.iteration < spec.length:
-                yield so_far(ledger=whole, made=ledger.draws, errors=None)
-        assert last is not None
+                yield result
+        assert result is not None
+        learned = result.step.learned
         people.doing = "baselines"
         parts = fit_items(people.total, people.n_items, people.high - people.low)
         people.doing = "errors"
-        errors = measured(people, last.learned, parts)
+        errors = measured(people, learned, parts)
         if not np.isfinite(errors.test_rmse):
             raise DataError("the run overflowed; a larger reg (λ) or less noise keeps it finite.")
         people.doing = "writing users' factors"
         (place / "users").mkdir(mode=0o700, exist_ok=True)
-        items = people.each(_write_users, layout, last.learned, str(place.resolve() / "users"))[0]
+        items = people.each(_write_users, layout, learned, str(place.resolve() / "users"))[0]
         known = layout.catalogue
         columns = {known.source.item: pa.array(known.items), "factors": lists(items)}
         write_table(columns, place / "items.parquet")
-        result = so_far(ledger=whole, made=ledger.draws, errors=errors)
-        folder.finish(result.statement.as_dict())
-        said = json.dumps(result.summary(), indent=1, default=float)
-        folder.write(place / "result.json", said.encode())
+        result = replace(result, errors=errors)
+        folder.finish(result.statement.as_dict(), result.summary())
         yield result
 
 

@@ -3,7 +3,7 @@
 Provides ``Source`` and ``open_folder``. Each file is a partition.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,13 @@ _WHOLE, _UNSIGNED, _TEXT = "whole numbers", "whole numbers of 64 bits without si
 
 @dataclass(frozen=True)
 class Source:
-    """``files`` in ``folder``, a partition each, and which of their columns holds what.
-
-    ``rows`` are those of each file by its footer.
-    """
+    """``files`` in ``folder``, a partition each, and which of their columns holds what."""
 
     folder: str
     files: tuple[str, ...]
     user: str
     item: str
     value: str
-    rows: tuple[int, ...] = field(repr=False)
 
     def path(self, k: int) -> Path:
         """Where file number ``k`` is."""
@@ -101,8 +97,7 @@ def open_folder(
                 f"{name} has {footer.num_rows:,} ratings; a file is what one worker holds at once, "
                 f"so at most {MOST_ROWS:,} are allowed: write the users into more files."
             )
-    rows = tuple(int(footer.num_rows) for footer in footers)
-    return Source(str(place.resolve()), tuple(names), **_roles(named), rows=rows)
+    return Source(str(place.resolve()), tuple(names), *named.values())
 
 
 def check_user_column(source: Source) -> None:
@@ -178,7 +173,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
 def _columns(
     path: Path, schema: Any, user: str, item: str, value: str, ratings: bool
 ) -> dict[str, str]:
-    """The column of each role."""
+    """The column of the user, the item and the rating."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
         guessed, asked = _guessed(path, schema)
@@ -219,10 +214,6 @@ def _guessed(path: Path, schema: Any) -> tuple[dict[str, str], dict[str, tuple[s
     if not found and len(schema.names) == 3:
         found = dict(zip(("user", "item", "rating"), schema.names, strict=True))
     return found, asked
-
-
-def _roles(named: dict[str, str]) -> dict[str, str]:
-    return {"user": named["user"], "item": named["item"], "value": named["rating"]}
 
 
 def _kind(role: str, column: str, schema: Any, file: str) -> str:

@@ -216,14 +216,14 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
     layout = layout_of(written(ratings(), tmp_path / "data", 3), folder=str(tmp_path / "copies"))
     usual = result_of(layout, Here(), tmp_path / "usual")
 
-    def full(*_: object, **__: object) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(partitions, "_write", full)
     other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
     result = result_of(other, Here(), tmp_path / "run")
     assert not list((tmp_path / "full").rglob("*-*"))
-    assert result.errors.as_dict() == usual.errors.as_dict()
+    assert result.errors == usual.errors
 
 
 @pytest.mark.parametrize(
