@@ -149,13 +149,11 @@ class Ratings:
 
     def item_label(self, item: int) -> str:
         """The item's title as it is shown, or "item 7" where there is none."""
-        named = item < len(self.item_labels)
-        return printable(self.item_labels[item] if named else f"item {item + 1}")[:_SHOWN]
+        return _label(self.item_labels, item, "item")
 
     def user_label(self, user: int) -> str:
         """The user's label as it is shown, or "user 7" where there is none."""
-        named = user < len(self.user_labels)
-        return printable(self.user_labels[user] if named else f"user {user + 1}")[:_SHOWN]
+        return _label(self.user_labels, user, "user")
 
     @property
     def drawing_numbers(self) -> NDArray[np.uint64]:
@@ -248,6 +246,10 @@ class Ratings:
             item_features,
             public=public,
         )
+
+
+def _label(labels: Sequence[str], k: int, what: str) -> str:
+    return printable(labels[k] if k < len(labels) else f"{what} {k + 1}")[:_SHOWN]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,12 +24,18 @@ def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
     """The ``size`` lowest frequencies of the two-dimensional cosine transform of images of this
     ``shape``, D×size, orthonormal columns.
     """
-    height, width = shape
-    rows, columns = np.divmod(np.arange(height * width), width)
-    order = np.argsort((rows / height) ** 2 + (columns / width) ** 2, kind="stable")[:size]
-    unit = np.zeros((order.size, height, width))
-    unit[np.arange(order.size), rows[order], columns[order]] = 1.0
-    return np.asarray(idctn(unit, axes=(1, 2), norm="ortho").reshape(order.size, -1).T)
+    order = np.argsort(_squared_frequencies(shape), kind="stable")[:size]
+    unit = np.zeros((order.size, math.prod(shape)))
+    unit[np.arange(order.size), order] = 1.0
+    return np.asarray(
+        idctn(unit.reshape(-1, *shape), axes=(1, 2), norm="ortho").reshape(order.size, -1).T
+    )
+
+
+def _squared_frequencies(shape: tuple[int, int]) -> FloatArray:
+    """Of each term of the cosine transform, in row order, in half waves per pixel."""
+    rows, columns = np.indices(shape).reshape(2, -1)
+    return (rows / shape[0]) ** 2 + (columns / shape[1]) ** 2
 
 
 def smooth_shades(shape: tuple[int, int]) -> FloatArray:
@@ -37,9 +43,7 @@ def smooth_shades(shape: tuple[int, int]) -> FloatArray:
     ``cosine_basis``, 1,000 at most, with a variance of (1 + f²)^−1.5, f in half waves per √D
     pixels.
     """
-    height, width = shape
-    rows, columns = np.divmod(np.arange(height * width), width)
-    squared = np.sort((rows / height) ** 2 + (columns / width) ** 2) * height * width
+    squared = np.sort(_squared_frequencies(shape)) * shape[0] * shape[1]
     expected = (1 + squared[:MOST_FREQUENCIES]) ** -SPECTRUM_POWER
     return cosine_basis(shape, MOST_FREQUENCIES) * np.sqrt(expected / expected.sum())
 
