@@ -1,9 +1,13 @@
 """What the server turns away, without a server."""
 
 import asyncio
+import inspect
 from typing import Any
 
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from pages.parts.server.layers import gate
 from tests.apart import run_apart
@@ -125,3 +129,14 @@ def test_a_setting_that_is_not_allowed_is_left_to_the_page(monkeypatch: pytest.M
         return (await answered(gate.Gate(behind), accept="text/html")).status
 
     assert run_apart(story()) == 200
+
+
+def test_uploads_that_wait_are_found_where_they_are_counted() -> None:
+    """The gate asks Streamlit for what it holds.
+
+    By another name it would find nothing, and let everything in.
+    """
+    held = MemoryUploadedFileManager("/_stcore/upload_file")
+    held.add_file("a", UploadedFileRec(file_id="1", name="x", type="text/csv", data=b"12345"))
+    assert [len(file.data) for file in held.file_storage["a"].values()] == [5]
+    assert isinstance(inspect.getattr_static(Runtime, "uploaded_file_mgr"), property)

@@ -5,7 +5,6 @@ It stays up, says what happened, and loses no finished run. (Cut downloads:
 """
 
 import asyncio
-import inspect
 import json
 import os
 import re
@@ -22,18 +21,16 @@ from typing import Any
 import psutil
 import pytest
 import websockets
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.runtime import Runtime
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from benchmarks.server.visitor import App, Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 from tests.clusters import WORKER, children
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="needs Linux: limits and signals of processes"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals"),
+]
 LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500&n=1&run=1"
 SHORT = "n=1&iterations=2&rank=2&seed={}&run=1"
 
@@ -89,7 +86,12 @@ def ends(app: App) -> list[str]:
 
 def going(visitor: Visitor) -> bool:
     """Whether its page has shown an iteration of a run."""
-    return any(re.search(r"iteration [1-9]\d* of", text) for text in visitor.texts)
+    return shown(visitor, r"iteration [1-9]\d* of")
+
+
+def shown(visitor: Visitor, words: str) -> bool:
+    """Whether the page says anything like it."""
+    return any(re.search(words, text) for text in (*visitor.alerts, *visitor.texts))
 
 
 async def run_one(app: App, seed: int) -> Visitor:
@@ -101,16 +103,13 @@ async def run_one(app: App, seed: int) -> Visitor:
         return visitor
 
 
-@pytest.mark.long
 def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
     async def tell() -> None:
         async with Visitor(app.url) as visitor:
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
             os.kill(busy(app).pid, signal.SIGKILL)
-            await until(
-                lambda: any("The process that computed this ended" in a for a in visitor.alerts)
-            )
+            await until(lambda: shown(visitor, "The process that computed this ended"))
             assert visitor.errors == []
         await until(lambda: ends(app) == ["failed"])  # the page may say it before the log does
         await run_one(app, 1)  # the pool has all its places, and a new process
@@ -127,7 +126,6 @@ def test_a_jobs_process_is_killed_and_a_tab_is_closed(tmp_path: Path) -> None:
         assert app.process.poll() is None
 
 
-@pytest.mark.long
 def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
     place = tmp_path / "runs.sqlite"
     most = 150_000  # bytes of a file, from here on in this process
@@ -136,17 +134,18 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-    RunStore(place).close()
-    kept: list[int] = []
+    def seeds() -> set[int]:
+        with RunStore(place) as store:
+            return {row["seed"] for row in store.rows({}, limit=100)}
 
-    async def fill() -> None:
+    RunStore(place).close()
+
+    async def fill() -> int:
         for seed in range(60):
-            visitor = await run_one(app, seed)
-            if any("not kept among past runs" in a for a in visitor.alerts):
+            if shown(visitor := await run_one(app, seed), "not kept among past runs"):
                 # the run is shown all the same: its own verdict, not the example's
-                assert any("ALS has RMSE" in t for t in visitor.texts)
-                return
-            kept.append(seed)
+                assert shown(visitor, "ALS has RMSE")
+                return seed
         raise AssertionError("the disk was never full")
 
     async def look() -> None:
@@ -156,27 +155,22 @@ def test_a_full_disk_and_a_restart_lose_no_finished_run(tmp_path: Path) -> None:
             assert visitor.errors == []
 
     with running_app(tmp_path, before=small_disk, DPMC_STORE=str(place)) as app:
-        run_apart(fill())
+        stored = run_apart(fill())
         assert app.process.poll() is None
-        theirs = workers(app)
-        assert theirs
+        computing = workers(app)
+        assert computing
         app.process.kill()  # no time to tidy up
         app.process.wait()
-        psutil.wait_procs(theirs, timeout=10)
-        assert not any(
-            p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in theirs
-        )  # nobody computes for nobody
-    with RunStore(place) as store:
-        seeds = {row["seed"] for row in store.rows({}, limit=100)}
-    assert len(kept) >= 2
-    assert set(kept) <= seeds
+        _, alive = psutil.wait_procs(computing, timeout=10)
+        # nobody computes for nobody
+        assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
+    assert stored >= 2
+    assert seeds() >= {*range(stored)}
     with running_app(tmp_path, DPMC_STORE=str(place)) as app:
         run_apart(look())
-    with RunStore(place) as store:
-        assert {row["seed"] for row in store.rows({}, limit=100)} >= {*kept, 1000}
+    assert seeds() >= {*range(stored), 1000}
 
 
-@pytest.mark.long
 def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
     """A few of the links that ``benchmarks/server/malformed.py`` goes through at length."""
     from benchmarks.server.malformed import links
@@ -194,38 +188,25 @@ def test_hostile_links_end_in_a_page(tmp_path: Path) -> None:
         assert "Traceback" not in app.log.read_text(errors="replace")
 
 
-@pytest.mark.long
 def test_more_visits_than_allowed_are_told_to_come_later(tmp_path: Path) -> None:
-    def asked(app: App) -> int:
+    def status(app: App) -> int:
+        page = urllib.request.Request(app.url, headers={"Accept": "text/html"})
         try:
-            with urllib.request.urlopen(
-                urllib.request.Request(app.url, headers={"Accept": "text/html"})
-            ) as answer:
+            with urllib.request.urlopen(page) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code if "try again in a few minutes" in error.read().decode() else 0
 
     async def story(app: App) -> None:
-        assert asked(app) == 200
+        assert status(app) == 200
         async with Visitor(app.url) as first:
             await first.open("runs")
-            assert asked(app) == 503
+            assert status(app) == 503
             with pytest.raises(websockets.exceptions.InvalidStatus):
                 await Visitor(app.url).__aenter__()
             await first.open("runs")
             assert not first.errors
-        await until(lambda: asked(app) == 200)
+        await until(lambda: status(app) == 200)
 
     with running_app(tmp_path, DPMC_STORE=str(tmp_path / "runs.sqlite"), DPMC_VISITS="1") as app:
         run_apart(story(app))
-
-
-def test_uploads_that_wait_are_found_where_they_are_counted() -> None:
-    """The gate asks Streamlit for what it holds.
-
-    By another name it would find nothing, and let everything in.
-    """
-    held = MemoryUploadedFileManager("/_stcore/upload_file")
-    held.add_file("a", UploadedFileRec(file_id="1", name="x", type="text/csv", data=b"12345"))
-    assert [len(file.data) for file in held.file_storage["a"].values()] == [5]
-    assert isinstance(inspect.getattr_static(Runtime, "uploaded_file_mgr"), property)

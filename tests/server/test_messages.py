@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
@@ -18,7 +19,7 @@ from benchmarks.server.visitor import App, Visitor, running_app
 from pages.parts.server import jobs, logs
 from pages.parts.server.layers import messages, on_request
 from tests.apart import run_apart
-from tests.server.test_failures import ends, going, until
+from tests.server.test_failures import ends, going, shown, until
 
 JOB = "dataset=skewed&n_users=1000&n_items=600&n_ratings=60000&rank=32&iterations=300&n=1&run=1"
 # an answer of a quiet server takes 10 ms; the rest is for a busy machine
@@ -42,18 +43,18 @@ def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -
             await working.open("completion", JOB)
             await until(lambda: going(working))
             for name in ATTACKS:
-                said = app.log.read_bytes().count(b"Traceback")
+                before = app.log.read_bytes().count(b"Traceback")
                 async with asked_all_the_while(working) as seconds:
                     await attack(app, name, most=2.0)
                 worst[name] = max(seconds)
                 # scripts of one visit that overtake each other are another matter, and its own
-                if "reruns" not in name and app.log.read_bytes().count(b"Traceback") > said:
+                if "reruns" not in name and app.log.read_bytes().count(b"Traceback") > before:
                     noisy.append(name)
             await until(lambda: ends(app) == ["done"] and not working.waits)
             await working.open("completion", JOB)  # drawn again: the result stands
             assert working.errors == []
-            assert not any("Example" in text for text in (*working.alerts, *working.texts))
-            assert any("has RMSE" in text for text in working.texts)
+            assert not shown(working, "Example")
+            assert shown(working, "has RMSE")
         assert {name: took for name, took in worst.items() if took > LONGEST} == {}
         assert noisy == []
 
@@ -62,46 +63,37 @@ def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -
 
 
 @pytest.mark.long
-def test_results_stand_when_the_connection_was_lost(app: App) -> None:
+def test_results_and_files_stand_when_the_connection_was_lost(app: App) -> None:
+    """A file that a button makes is the same each time, and stays until it is fetched."""
+
+    def read(address: str) -> bytes:
+        with urllib.request.urlopen(f"{app.url}{address}", timeout=30) as answer:
+            return bytes(answer.read())
+
+    async def handout(visitor: Visitor) -> str:
+        await visitor.send(visitor.asking(HANDOUT))
+        return await visitor.made()
+
     async def tell() -> None:
-        async with Visitor(app.url) as visitor:
+        async with Visitor(app.url) as visitor, Visitor(app.url) as other:
             before = len(ends(app))
             await visitor.open("completion", JOB.replace("300&n", "5&n"))
             await until(lambda: len(ends(app)) > before and not visitor.waits)
             visitor.texts.clear()
             await visitor.again()
-            assert any("has RMSE" in text for text in visitor.texts)
-
-    run_apart(tell())
-
-
-@pytest.mark.long
-def test_a_file_that_a_button_makes_is_the_same_each_time_and_stays_until_it_is_fetched(
-    app: App,
-) -> None:
-    async def tell() -> None:
-        async with Visitor(app.url) as visitor, Visitor(app.url) as other:
+            assert shown(visitor, "has RMSE")
             await visitor.open("mechanisms")
-            asked = visitor.asking(HANDOUT)
-            await visitor.send(asked)
-            address = await visitor.made()
+            address = await handout(visitor)
             for _ in range(3):  # others' scripts end, and Streamlit tidies up
                 await other.open("mechanisms")
-            with urllib.request.urlopen(f"{app.url}{address}", timeout=30) as answer:
-                assert b"</html>" in answer.read()
-            await visitor.send(asked)
-            assert await visitor.made() == address
+            assert b"</html>" in read(address)
+            assert await handout(visitor) == address
             await visitor.open("mechanisms")
-            await visitor.send(visitor.asking(HANDOUT))
-            assert await visitor.made() == address  # the same page, the same bytes
+            assert await handout(visitor) == address  # the same page, the same bytes
 
     run_apart(tell())
-
-
-@pytest.mark.long
-def test_no_site_may_tell_the_app_what_to_do(app: App) -> None:
-    with urllib.request.urlopen(f"{app.url}/_stcore/host-config", timeout=30) as answer:
-        assert json.load(answer)["allowedOrigins"] == []
+    # no site may tell the app what to do
+    assert json.loads(read("/_stcore/host-config"))["allowedOrigins"] == []
 
 
 class Line:
@@ -129,26 +121,34 @@ class Line:
         return self
 
 
-BEAT = {"bytes": BackMsg(app_heartbeat=True).SerializeToString()}
+def sent(**fields: Any) -> dict[str, Any]:
+    """The event of one message."""
+    return {"bytes": BackMsg(**fields).SerializeToString()}
+
+
+def rerun(**fields: Any) -> dict[str, Any]:
+    return sent(rerun_script=fields)
+
+
+BEAT = sent(app_heartbeat=True)
 
 
 def test_every_kind_of_message_is_listed_or_refused() -> None:
     """A kind that a newer Streamlit brings is refused until somebody lists it."""
     operations = BackMsg.DESCRIPTOR.fields_by_name["backend_operation_request"].message_type
-    for field in BackMsg.DESCRIPTOR.oneofs_by_name["type"].fields:
-        kinds = operations.oneofs_by_name["payload"].fields if field.message_type else ()
-        for inner in kinds if field.name == "backend_operation_request" else (None,):
-            message = BackMsg()
-            if inner is not None:
-                getattr(message.backend_operation_request, inner.name).SetInParent()
-            elif field.message_type:
-                getattr(message, field.name).SetInParent()
-            else:
-                setattr(message, field.name, True)
-            name = field.name if inner is None else inner.name
-            judged = messages.judge(message.SerializeToString())
-            assert (judged == messages.BOUNDS.get(name)) == (name in messages.BOUNDS), name
-            assert getattr(judged, "code", 0) == 0  # a page in use is not cut off
+    inner = operations.oneofs_by_name["payload"].fields
+    for field in (*BackMsg.DESCRIPTOR.oneofs_by_name["type"].fields, *inner):
+        message = BackMsg()
+        if field in inner:
+            getattr(message.backend_operation_request, field.name).SetInParent()
+        elif field.message_type:
+            getattr(message, field.name).SetInParent()
+        else:
+            setattr(message, field.name, True)
+        judged = messages.judge(message.SerializeToString())
+        bound = messages.BOUNDS.get(field.name)
+        assert judged == bound if bound else isinstance(judged, messages.Refusal), field.name
+        assert getattr(judged, "code", 0) == 0  # a page in use is not cut off
     assert len(messages.BOUNDS) == 6
 
 
@@ -158,33 +158,24 @@ def test_what_is_refused_is_not_heard_and_what_is_no_message_ends_the_connection
     noted: list[dict[str, Any]] = []
     monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
     monkeypatch.setattr(logs, "_rare", {})
-    clear = {"bytes": BackMsg(clear_cache=True).SerializeToString()}
-    line = Line(BEAT, clear, BEAT).through()
+    line = Line(BEAT, sent(clear_cache=True), BEAT).through()
     assert line.heard == [{"type": "websocket.receive", **BEAT}] * 2
     assert [event["type"] for event in line.sent] == ["websocket.send"]
     assert noted == [{"reason": "a kind that no page sends", "times": 1}]
-    many, long = BackMsg(), BackMsg()
-    many.file_urls_request.file_names.extend("a" * 30)
-    long.rerun_script.query_string = "a" * 256_001
-    nested = BackMsg()
-    for _ in range(6):
-        state = nested.rerun_script.widget_states.widgets.add()
-        state.string_array_value.data.extend([""] * 1000)
-    foreign = BackMsg()
-    foreign.rerun_script.widget_states.widgets.add(id="own-sets", bool_value=True)
+    widgets = [{"string_array_value": {"data": [""] * 1000}}] * 6
     for event, code in (
         ({"text": "hello"}, 1003),
         ({"text": "hello", "bytes": None}, 1003),
         ({"bytes": b"\xff\xff"}, 1002),
         ({"bytes": b""}, 1003),
-        ({"bytes": foreign.SerializeToString()}, 1002),
-        ({"bytes": many.SerializeToString()}, 1009),
-        ({"bytes": long.SerializeToString()}, 1009),
-        ({"bytes": nested.SerializeToString()}, 1009),
+        (rerun(widget_states={"widgets": [{"id": "own-sets", "bool_value": True}]}), 1002),
+        (sent(file_urls_request={"file_names": "a" * 30}), 1009),
+        (rerun(query_string="a" * 256_001), 1009),
+        (rerun(widget_states={"widgets": widgets}), 1009),
     ):
         line = Line(event, BEAT).through()
         assert line.heard == []
-        assert [(one["type"], one.get("code")) for one in line.sent] == [("websocket.close", code)]
+        assert line.sent == [{"type": "websocket.close", "code": code}]
 
 
 def test_messages_that_come_too_fast_wait_and_who_has_gone_is_not_heard(
@@ -197,8 +188,7 @@ def test_messages_that_come_too_fast_wait_and_who_has_gone_is_not_heard(
 
     monkeypatch.setattr(messages.asyncio, "sleep", sleep)
     monkeypatch.setattr(messages.time, "monotonic", lambda: 100.0)
-    page = {"bytes": BackMsg(rerun_script={"query_string": "a=1"}).SerializeToString()}
-    for event, at_once, pace in ((BEAT, 100, 0.02), (page, 20, 0.1)):
+    for event, at_once, pace in ((BEAT, 100, 0.02), (rerun(query_string="a=1"), 20, 0.1)):
         slept.clear()
         assert len(Line(*[event] * 200).through().heard) == 200
         assert max(slept[:at_once]) < 1e-6
@@ -261,30 +251,21 @@ def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -
         manager.execute_deferred(names[0])
 
 
-def test_no_cache_that_a_message_can_clear_holds_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    import streamlit as st
-
+def test_jobs_of_a_visitor_are_in_no_cache_and_go_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a message can clear holds none."""
     monkeypatch.setattr(jobs, "_boxes", {})
     monkeypatch.setattr(jobs, "session", lambda: "a")
-    box = jobs._box()
-    box.replace(jobs.Job(kind="run", state="running"))
+    events: list[str] = []
+    monkeypatch.setattr(logs, "note", lambda event, name, **_: events.append(f"{event} {name}"))
+    box, job = jobs._box(), jobs.Job(kind="run", state="running")
+    box.replace(job)
+    box.replace(jobs.Job(kind="study-a", state="done"))
     st.cache_resource.clear()
     st.cache_data.clear()
     assert jobs._box() is box
-    job = jobs.current("run")
-    assert job is not None
+    assert jobs.current("run") is job
     assert job.active
-
-
-def test_jobs_of_a_visitor_who_has_gone_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_boxes", {})
-    monkeypatch.setattr(jobs, "session", lambda: "a")
-    noted: list[str] = []
-    monkeypatch.setattr(logs, "note", lambda event, name, **_: noted.append(f"{event} {name}"))
-    job = jobs.Job(kind="run", state="running")
-    jobs._box().replace(job)
-    jobs._box().replace(jobs.Job(kind="study-a", state="done"))
     jobs._let_go("a")
     assert job.state == "cancelled"
-    assert noted == ["left a"]
+    assert events == ["left a"]
     assert jobs.current("run") is None

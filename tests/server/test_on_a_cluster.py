@@ -14,13 +14,9 @@ from benchmarks.server.visitor import Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 from tests.clusters import WORKER, children, cluster, wait_for_workers
-from tests.server.test_failures import LONG, ends, going, run_one, until, workers
+from tests.server.test_failures import LONG, ends, going, run_one, shown, until, workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes")
-
-
-def said(visitor: Visitor, words: str) -> bool:
-    return any(words in text for text in (*visitor.alerts, *visitor.texts))
 
 
 @pytest.mark.long
@@ -28,26 +24,26 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
     async def tell() -> None:
         for seed in (1, 2):
             visitor = await run_one(app, seed)
-            assert not said(visitor, "ran on the server itself")
-            assert said(visitor, ", on the cluster.")
+            assert not shown(visitor, "ran on the server itself")
+            assert shown(visitor, ", on the cluster.")
         assert not [one for one in workers(app) if one.status() == psutil.STATUS_RUNNING]
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert store.count() == 2
         async with Visitor(app.url) as visitor:  # a worker is lost in the middle of a run
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
-            await until(lambda: said(visitor, "Computed on a worker of the cluster"))
+            await until(lambda: shown(visitor, "Computed on a worker of the cluster"))
             busy = next(hand for hand in hands if children(WORKER, hand.pid))
             busy.send_signal(signal.SIGKILL)
-            await until(lambda: said(visitor, "A worker was lost"))
+            await until(lambda: shown(visitor, "A worker was lost"))
             await until(lambda: any(children(WORKER, h.pid) for h in hands if h is not busy))
         # the tab was closed
         await until(lambda: not any(children(WORKER, hand.pid) for hand in hands))
         await until(lambda: ends(app).count("cancelled") == 1)
         children(" scheduler ")[0].kill()
         visitor = await run_one(app, 3)  # falls back to this machine
-        await until(lambda: said(visitor, "ran on the server itself"))
-        assert not said(visitor, ", on the cluster.")
+        await until(lambda: shown(visitor, "ran on the server itself"))
+        assert not shown(visitor, ", on the cluster.")
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert store.count() == 3
         assert ends(app).count("done") == 3
