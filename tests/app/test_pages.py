@@ -112,7 +112,6 @@ BAD_LINKS = [
         ["one of", "Master seed = '1_5' is not allowed: it must be a whole number"],
     ),
     ("completion?n=", ["a whole number from 1 to 6"]),
-    ("datasets?d_view=own&d_holds=zzz", ["one of Ratings, Documents, Images"]),
 ]
 
 

@@ -8,9 +8,11 @@ import hashlib
 import io
 import os
 import stat
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 
 from dpmc_core.datasets import catalogue, download
 from dpmc_core.errors import DownloadError, ParameterError
+from tests.faults import raising
 
 SERVED: dict[str, tuple[bytes, int | None]] = {}  # path -> body, and the length to claim
 
@@ -68,36 +71,41 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str):
     """
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "data"))
 
-    def serve(body: bytes, *, claimed: int | None = None, checksum_of: bytes | None = None) -> Path:
+    def serve(
+        body: bytes,
+        *,
+        claimed: int | None = None,
+        checksum_of: bytes | None = None,
+        url: str = server,
+    ) -> Path:
         SERVED["/set.zip"] = (body, claimed)
         digest = hashlib.sha256(body if checksum_of is None else checksum_of).hexdigest()
-        known = dataclasses.replace(
-            catalogue()["ml-100k"], url=f"{server}/set.zip", checksum=f"sha256:{digest}"
-        )
-        monkeypatch.setattr(download, "entry", lambda name: known)
+        changes = {"url": f"{url}/set.zip", "checksum": f"sha256:{digest}"}
+        served = dataclasses.replace(catalogue()["ml-100k"], **changes)
+        monkeypatch.setattr(download, "entry", lambda name: served)
         return tmp_path / "data" / "ml-100k"
 
     return serve
 
 
-def refused(message: str) -> None:
-    with pytest.raises(DownloadError, match=message):
-        download.fetch("ml-100k")
+def refused(message: str, name: str = "ml-100k", error: type[Exception] = DownloadError) -> None:
+    with pytest.raises(error, match=message):
+        download.fetch(name)
 
 
-def test_good_download_unpacks_and_reports_progress(place) -> None:
+def test_a_download_unpacks_and_replaces_another_only_when_complete(place) -> None:
     folder = place(GOOD)
-    seen: list[tuple[int, int]] = []
-    assert download.fetch("ml-100k", lambda done, total: seen.append((done, total))) == folder
+    old, fresh = folder.parent / ".ml-100k-old", folder.parent / ".ml-100k-fresh"
+    for leftover in (old, fresh):  # of a fetch that was killed
+        leftover.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    progress: list[tuple[int, int]] = []
+    assert download.fetch("ml-100k", lambda *step: progress.append(step)) == folder
     assert (folder / "u.data").read_bytes().startswith(b"1\t1\t5")
     assert (folder / "deep" / "readme").read_text() == "hello"
-    assert seen[-1] == (len(GOOD), len(GOOD))
-    assert [p.name for p in folder.parent.iterdir()] == ["ml-100k"]  # nothing temporary is left
-
-
-def test_a_second_download_replaces_the_first_only_when_complete(place) -> None:
-    folder = place(GOOD)
-    download.fetch("ml-100k")
+    assert progress[-1] == (len(GOOD), len(GOOD))
+    # nothing temporary is left, but what another fetch may be using
+    assert {p.name for p in folder.parent.iterdir()} == {"ml-100k", fresh.name}
     (folder / "mark").write_text("first")
     place(GOOD[:-100], checksum_of=GOOD)
     refused("wrong checksum")
@@ -108,57 +116,33 @@ def test_a_second_download_replaces_the_first_only_when_complete(place) -> None:
     assert (folder / "u.data").exists()
 
 
-def test_leftovers_of_a_killed_fetch_are_cleared_after_a_day(place) -> None:
-    folder = place(GOOD)
-    old, fresh = folder.parent / ".ml-100k-old", folder.parent / ".ml-100k-fresh"
-    for leftover in (old, fresh):
-        leftover.mkdir(parents=True)
-    os.utime(old, (1, 1))
-    download.fetch("ml-100k")
-    assert not old.exists()
-    assert fresh.exists()  # another fetch may be using it
-
-
-def test_connection_cut_short(place) -> None:
-    folder = place(GOOD[:3000], claimed=len(GOOD), checksum_of=GOOD)
-    refused(r"the connection was lost|wrong checksum")
-    assert not folder.exists()
-
-
-def test_no_server(place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place(GOOD)
-    known = dataclasses.replace(catalogue()["ml-100k"], url="http://127.0.0.1:9/set.zip")
-    monkeypatch.setattr(download, "entry", lambda name: known)
-    refused(r"no connection.*synthetic")
-
-
 @pytest.mark.parametrize(
-    "body",
+    ("body", "message"),
     [
-        archive(("../evil.txt", b"x")),
-        archive(("ml-100k/../../evil.txt", b"x")),
-        archive(("/abs/evil.txt", b"x")),
-        archive(("..\\evil.txt", b"x")),
-        archive(("C:/evil.txt", b"x")),
-        archive(("ml-100k/u.data", b"x"), link="ml-100k/link"),
+        (archive(("../evil.txt", b"x")), "unsafe member"),
+        (archive(("ml-100k/../../evil.txt", b"x")), "unsafe member"),
+        (archive(("/abs/evil.txt", b"x")), "unsafe member"),
+        (archive(("..\\evil.txt", b"x")), "unsafe member"),
+        (archive(("C:/evil.txt", b"x")), "unsafe member"),
+        (archive(("ml-100k/u.data", b"x"), link="ml-100k/link"), "unsafe member"),
+        (b"<html>please log in</html>", "not a complete zip"),
+        (archive(("ml-100k/other", b"x")), r"holds no u\.data"),
+        (GOOD[:3000], "the connection was lost|wrong checksum"),
     ],
 )
-def test_members_that_leave_the_folder_are_refused(place, body: bytes, tmp_path: Path) -> None:
-    folder = place(body)
-    refused("unsafe member")
+def test_what_is_refused_leaves_nothing(place, body: bytes, message: str, tmp_path: Path) -> None:
+    """Members that leave the folder, wrong contents, and a connection cut short."""
+    cut = GOOD.startswith(body)
+    folder = place(body, claimed=len(GOOD) if cut else None, checksum_of=GOOD if cut else None)
+    refused(message)
     assert not folder.exists()
     assert not list(tmp_path.rglob("evil*"))
 
 
-def test_not_a_zip_and_wrong_content(place) -> None:
-    place(b"<html>please log in</html>")
-    refused("not a complete zip")
-    place(archive(("ml-100k/other", b"x")))
-    refused(r"holds no u\.data")
-
-
-def test_cancel(place) -> None:
-    folder = place(GOOD)
+def test_no_server_and_cancelled(place) -> None:
+    folder = place(GOOD, url="http://127.0.0.1:9")
+    refused(r"no connection.*synthetic")
+    place(GOOD)
     with pytest.raises(download.Cancelled, match="cancelled"):
         download.fetch("ml-100k", cancelled=lambda: True)
     assert not folder.exists()
@@ -169,15 +153,38 @@ def test_unwritable_folder(place, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "file" / "data"))
     refused("cannot be stored")
-
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(Path, "mkdir", raising(PermissionError(13, "Permission denied")))
     refused(r"read-only.*DPMC_DATA_DIR")
 
 
-def test_synthetic_sets_need_no_download() -> None:
-    with pytest.raises(ParameterError, match="need no download"):
-        download.fetch("low-rank")
+def test_sets_that_are_not_downloaded_say_where_they_are(tmp_path: Path) -> None:
+    refused("need no download", "low-rank", ParameterError)
+    refused("bundled", "lee", ParameterError)
+    refused(r"Get it from http://cbcl.*CBCL_Face.mat", "cbcl")  # no checksum is known
+    (tmp_path / "x").write_bytes(b"hello\n")  # a Git blob's id is Git's
+    assert download.git_blob(tmp_path / "x") == "ce013625030ba8dba906f756967f9e9ca394464a"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "cut", "message"),
+    [
+        ("top/x.txt", tarfile.REGTYPE, None, ""),
+        ("../x", tarfile.REGTYPE, None, "unsafe member"),
+        ("top/y", tarfile.SYMTYPE, None, "unsafe member"),
+        ("top/y", tarfile.REGTYPE, 40, "not a complete archive"),
+    ],
+)
+def test_tar_archives_cannot_leave_their_folder(
+    tmp_path: Path, name: str, kind: bytes, cut: int | None, message: str
+) -> None:
+    path, out = tmp_path / "a.tar.gz", tmp_path / "out"
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+    info.size = 5 if kind == tarfile.REGTYPE else 0
+    with tarfile.open(path, "w:gz") as packed:
+        packed.addfile(info, io.BytesIO(b"hello"))
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(DownloadError, match=message) if message else nullcontext():
+        download.unpack_tar(path, out)
+    assert bool(message) or (out / name).read_bytes() == b"hello"

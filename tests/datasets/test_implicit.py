@@ -1,5 +1,7 @@
 """Likes and the split by users; the DPALS paper's synthetic data."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,12 @@ from dpmc_core.datasets.synthetic.ratings import orthogonal, skewed
 from dpmc_core.errors import DataError, ParameterError
 
 
+def rated(users: Any, items: Any, values: Any) -> Ratings:
+    return Ratings.checked(*map(np.array, (users, items, values)), low=1, high=5)
+
+
 def test_four_of_five_stars_is_a_like() -> None:
-    ratings = Ratings.checked(
-        np.array([0, 0, 1, 2]),
-        np.array([0, 1, 1, 2]),
-        np.array([3.9, 4.0, 5.0, 1.0]),
-        low=1,
-        high=5,
-    )
+    ratings = rated([0, 0, 1, 2], [0, 1, 1, 2], [3.9, 4.0, 5.0, 1.0])
     liked = likes(ratings)
     assert list(zip(liked.users, liked.items, strict=True)) == [(0, 1), (1, 1)]
     assert (liked.values == 1).all()
@@ -49,15 +49,13 @@ def test_the_three_parts_make_up_all_likes(seed: int) -> None:
 
 
 def test_nobody_to_hold_out_is_said() -> None:
-    few = Ratings.checked(np.arange(4), np.zeros(4, dtype=int), np.full(4, 5.0), low=1, high=5)
-    with pytest.raises(DataError, match="0 users liked 5 items or more"):
-        user_split(few, 0.5, 0)
-    one = Ratings.checked(np.zeros(6, dtype=int), np.arange(6), np.full(6, 5.0), low=1, high=5)
-    with pytest.raises(DataError, match="at least one to hold out and one to learn from"):
-        user_split(one, 0.5, 0)
-    two = Ratings.checked(
-        np.repeat([0, 1], 6), np.tile(np.arange(6), 2), np.full(12, 5.0), low=1, high=5
-    )
+    for users, items, message in (
+        (np.arange(4), np.zeros(4, dtype=int), "0 users liked 5 items or more"),
+        (np.zeros(6, dtype=int), np.arange(6), "at least one to hold out and one to learn from"),
+    ):
+        with pytest.raises(DataError, match=message):
+            user_split(rated(users, items, np.full(users.size, 5.0)), 0.5, 0)
+    two = rated(np.repeat([0, 1], 6), np.tile(np.arange(6), 2), np.full(12, 5.0))
     split = user_split(two, 0.9, 0)
     assert len(set(split.target.users)) == len(set(split.train.users)) == 1
     with pytest.raises(ParameterError, match="test_fraction"):

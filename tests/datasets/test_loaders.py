@@ -14,32 +14,31 @@ from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 from dpmc_core.metrics import rmse, truth_rmse
 
 
-@pytest.mark.data
-@pytest.mark.parametrize(
-    ("name", "users", "items", "count"),
-    [("ml-100k", 943, 1682, 100_000), ("ml-1m", 6040, 3706, 1_000_209)],
-)
-def test_movielens(data_dir: Path, name: str, users: int, items: int, count: int) -> None:
-    ratings = loaders.load(name)
-    assert (ratings.n_users, ratings.n_items, len(ratings)) == (users, items, count)
-    assert set(np.unique(ratings.values)) == {1, 2, 3, 4, 5}
-    if name == "ml-100k":
-        assert ratings.item_label(0) == "Toy Story (1995)"
-        first = (ratings.users == 195) & (ratings.items == 241)
-        assert ratings.values[first] == 3  # "196 242 3" is the file's first line
-
-
-@pytest.mark.data
-def test_sweetrs_both_readings_of_zero(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sweetrs").mkdir()  # its ratings alone are enough
-    shutil.copy(data_dir / "sweetrs" / "ratings-final.csv", tmp_path / "sweetrs")
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of data."""
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.data
+def test_movielens(data_dir: Path) -> None:
+    for name, *sizes in (("ml-1m", 6040, 3706, 1_000_209), ("ml-100k", 943, 1682, 100_000)):
+        ratings = loaders.load(name)
+        assert [ratings.n_users, ratings.n_items, len(ratings)] == sizes
+        assert set(np.unique(ratings.values)) == {1, 2, 3, 4, 5}
+    assert ratings.item_label(0) == "Toy Story (1995)"
+    first = (ratings.users == 195) & (ratings.items == 241)
+    assert ratings.values[first] == 3  # "196 242 3" is the file's first line
+
+
+@pytest.mark.data
+def test_sweetrs_both_readings_of_zero(data_dir: Path, folder: Path) -> None:
+    (folder / "sweetrs").mkdir()  # its ratings alone are enough
+    shutil.copy(data_dir / "sweetrs" / "ratings-final.csv", folder / "sweetrs")
     missing, rating = loaders.load("sweetrs"), loaders.load("sweetrs", zeros="rating")
     assert (missing.n_users, missing.n_items) == (rating.n_users, rating.n_items) == (1476, 77)
-    assert missing.values.min() == 1
-    assert rating.values.min() == 0
+    assert (missing.values.min(), rating.values.min()) == (1, 0)
     assert len(rating) == 44_543 - 50  # 50 pairs occur twice; the later row counts
     assert len(missing) == int((rating.values > 0).sum())
     with pytest.raises(ParameterError, match="zeros = 'maybe'"):
@@ -73,17 +72,15 @@ def test_published_split(data_dir: Path) -> None:
 )
 def test_damaged_files_are_named(
     data_dir: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
     load: Callable[[str], object],
     file: str,
     content: str,
     message: str,
 ) -> None:
     """Only so many lines are there, and something else after them."""
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    shutil.copytree(data_dir / "ml-100k", tmp_path / "ml-100k")
-    damaged = tmp_path / "ml-100k" / file
+    shutil.copytree(data_dir / "ml-100k", folder / "ml-100k")
+    damaged = folder / "ml-100k" / file
     count, _, rest = content.partition(" ")
     lines = damaged.read_text().splitlines(keepends=True)
     damaged.write_text("".join(lines[: int(count)]) + rest)
@@ -91,47 +88,32 @@ def test_damaged_files_are_named(
         load("ml-100k")
 
 
-def test_double_colon_format_without_the_real_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The ML-10M layout: half stars, UTF-8 titles, ids with gaps."""
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    known = entry("ml-10m")
+STARS = "1::10::3.5::978300760\n5::10::0.5::978300760\n5::122::5::978300760\n"
+TABLE = "userId,movieId,rating,timestamp\n1,10,3.5,1\n5,10,0.5,1\n5,122,5.0,1\n"
+CSV = "ratings.csv", TABLE, "movies.csv", 'movieId,title,genres\n10,"Amélie, or so (1999)",x\n'
+FORMATS = {
+    "ml-10m": ("ratings.dat", STARS, "movies.dat", "10::Amélie, or so (1999)::Drama\n"),
+    **dict.fromkeys(("ml-20m", "ml-25m", "ml-32m"), CSV),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_without_the_real_files(folder: Path, name: str) -> None:
+    """Half stars, UTF-8 titles, ids with gaps."""
+    known, (file, rows, titles, title) = entry(name), FORMATS[name]
     known.path().mkdir()
-    rows = "1::10::3.5::978300760\n5::10::0.5::978300760\n5::122::5::978300760\n"
-    (known.path() / "ratings.dat").write_text(rows)
-    (known.path() / "movies.dat").write_text("10::Amélie (1999)::Drama\n", "utf-8")
-    with pytest.raises(DataError, match="3 ratings were read where 10,000,054"):
-        loaders.load("ml-10m")
-    ratings = loaders._ml_double_colon(known)
+    (known.path() / file).write_text(rows)
+    (known.path() / titles).write_text(title, "utf-8")
+    with pytest.raises(DataError, match=r"3 ratings were read where [\d,]{10} are expected"):
+        loaders.load(name)
+    read = loaders._ml_double_colon if name == "ml-10m" else loaders._ml_20m
+    ratings = read(known)
     assert (ratings.n_users, ratings.n_items) == (2, 2)
     assert ratings.values.tolist() == [3.5, 0.5, 5.0]
-    assert ratings.item_label(0) == "Amélie (1999)"
+    assert [ratings.item_label(k) for k in (0, 1)] == ["Amélie, or so (1999)", "item 122"]
 
 
-@pytest.mark.parametrize("name", ["ml-20m", "ml-25m", "ml-32m"])
-def test_csv_format_of_the_later_sets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    folder = tmp_path / name
-    folder.mkdir()
-    (folder / "ratings.csv").write_text(
-        "userId,movieId,rating,timestamp\n1,2,3.5,1\n3,2,4.0,1\n3,9,1.0,1\n"
-    )
-    (folder / "movies.csv").write_text('movieId,title,genres\n2,"Jumanji, or so (1995)",x\n')
-    ratings = loaders._ml_20m(entry(name))
-    assert ratings.item_label(0) == "Jumanji, or so (1995)"
-    assert ratings.item_label(1) == "item 9"
-    assert (ratings.n_users, ratings.n_items, len(ratings)) == (2, 2, 3)
-    with pytest.raises(DataError, match=r"3 ratings were read where [\d,]+ are expected"):
-        loaders.load(name)
-
-
-def test_missing_and_unknown_sets_say_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+def test_missing_and_unknown_sets_say_what_to_do(folder: Path) -> None:
     with pytest.raises(DatasetMissingError, match="datasets fetch ml-1m"):
         loaders.load("ml-1m")
     with pytest.raises(ParameterError, match="one of low-rank"):
@@ -139,27 +121,23 @@ def test_missing_and_unknown_sets_say_what_to_do(
     for known in catalogue().values():
         assert known.terms
         assert known.citation
-        if known.kind == "files":
-            assert known.page or (
-                known.url and known.checksum.partition(":")[0] in ("md5", "sha256", "git-blob")
-            )
-        else:
-            assert known.kind in ("synthetic", "bundled")
+        assert known.kind in ("synthetic", "bundled", "files")
+        checked = known.checksum.partition(":")[0] in ("md5", "sha256", "git-blob")
+        assert known.kind != "files" or known.page or (known.url and checked)
 
 
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize("name", [n for n, known in catalogue().items() if known.kind == "files"])
 def test_messages_about_files_name_no_path_of_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: bool
+    folder: Path, name: str, there: bool
 ) -> None:
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
     known = entry(name)
     for file in known.files if there else ():
-        (tmp_path / known.folder / file).mkdir(parents=True)  # which cannot be read
+        (folder / known.folder / file).mkdir(parents=True)  # which cannot be read
     load = loaders.load if known.holds == "ratings" else factor_sets.load_samples
     with pytest.raises((DataError, DatasetMissingError)) as caught:
         load(name)
-    assert str(tmp_path) not in str(caught.value)
+    assert str(folder) not in str(caught.value)
     assert there or f"the folder {known.folder} of the data folder" in str(caught.value)
 
 
