@@ -21,7 +21,8 @@ from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.paths import read_file
-from tests.partitioned.folders import ratings, written
+from tests.partitioned.folders import written
+from tests.programs import run_python
 from tests.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
@@ -99,10 +100,9 @@ def test_standard_output_and_error_that_are_full() -> None:
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_every_encoding_takes_every_word(encoding: str) -> None:
     where = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = ended("mechanism huber", env=where, text=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    shown = "ε" if encoding == "utf-8" else "\\u03b5"
-    assert shown in done.stdout.decode(encoding)
+    done = run_python(*COMMAND[1:], "mechanism", "huber", env=where)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("ε" if encoding == "utf-8" else "\\u03b5") in done.stdout
 
 
 @pytest.mark.parametrize("after", [0.1, 0.5, 1.0, 2.0, "iteration 1/"])
@@ -166,7 +166,7 @@ def test_workers_that_start_heed_the_end(
     """Of sweeps and of partitions: nothing is swallowed, and no child has a last word."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # one that is killed leaves its files there
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    folder = written(ratings(), tmp_path / "data", 3)
+    folder = written(tmp_path / "data", 3)
     sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
     large = f"large als --folder {folder} --out {tmp_path}/out --user-column who --workers 2"
     for words in (sweep.split(), [*large.split(), "--iterations", "500", "--rank", "20"]):

@@ -45,8 +45,11 @@ def id_of_item(k: int) -> int:
     return 100 + 3 * int(k)
 
 
-def written(given: Ratings, folder: Path, files: int, *, text: bool = False, seed: int = 0) -> Path:
-    """``given`` in ``files`` files: users dealt out at random, rows shuffled."""
+def written(
+    folder: Path, files: int, given: Ratings | None = None, *, text: bool = False, seed: int = 0
+) -> Path:
+    """``given``, or usual ratings, in ``files`` files: users dealt out at random, rows shuffled."""
+    given = given or ratings()
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     where = rng.integers(files, size=given.n_users)

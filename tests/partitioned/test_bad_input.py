@@ -18,6 +18,7 @@ from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import FolderError
 from dpmc_core.partitioned.population import UnitPartitions
 from dpmc_core.partitioned.source import check_user_column, open_folder, read_rows
+from tests.faults import FULL_DISK, raising
 from tests.partitioned.folders import id_of_user, ratings, write, written
 from tests.partitioned.test_cluster import result_of
 from tests.partitioned.test_same_numbers import layout_of, quiet
@@ -142,7 +143,7 @@ def test_columns_that_are_near_are_to_be_named(tmp_path: Path) -> None:
 
 
 def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> None:
-    folder = written(ratings(), tmp_path / "data", 2)
+    folder = written(tmp_path / "data", 2)
     path = folder / "part-001.parquet"
     content = bytearray(path.read_bytes())
     content[4:400] = bytes(396)
@@ -152,14 +153,14 @@ def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> Non
 
 
 def test_an_empty_partition_is_passed_over(tmp_path: Path) -> None:
-    folder = written(ratings(), tmp_path / "data", 3)
-    usual = result_of(layout_of(folder), Here(), tmp_path / "usual")
+    folder = written(tmp_path / "data", 3)
+    usual = result_of(layout_of(folder), tmp_path / "usual")
     types = {"who": pa.int64(), "what": pa.int64(), "stars": pa.float64()}
     empty = {name: pa.array([], type=kind) for name, kind in types.items()}
     write(folder / "part-900.parquet", **empty)
     layout = layout_of(folder)
     assert layout.catalogue.empty == ("part-900.parquet",)
-    result = result_of(layout, Here(), tmp_path / "run")
+    result = result_of(layout, tmp_path / "run")
     assert result.errors.test_rmse == pytest.approx(usual.errors.test_rmse, rel=1e-12)
     assert (tmp_path / "run" / "users" / "part-900.parquet").exists()
 
@@ -174,7 +175,7 @@ def test_ids_of_64_bits_and_text(tmp_path: Path) -> None:
     assert rows.items[rows.item_of].tolist() == ["ä", "b", "a"]
     assert rows.users[rows.user_of].tolist() == large.tolist()
     numbers, text = (
-        layout_of(written(ratings(), tmp_path / f"{t}", 3, text=t), test_fraction=1e-9).catalogue
+        layout_of(written(tmp_path / f"{t}", 3, text=t), test_fraction=1e-9).catalogue
         for t in (False, True)
     )
     assert text.n_items == numbers.n_items
@@ -185,43 +186,39 @@ def test_ids_of_64_bits_and_text(tmp_path: Path) -> None:
 def test_any_change_of_a_rating_changes_the_digest_and_no_order_does(tmp_path: Path) -> None:
     whole = ratings()
     digests = {
-        layout_of(written(whole, tmp_path / f"{files}-{seed}", files, seed=seed)).catalogue.digest
+        layout_of(written(tmp_path / f"{files}-{seed}", files, whole, seed=seed)).catalogue.digest
         for files, seed in ((1, 0), (3, 1), (5, 2))
     }
     assert len(digests) == 1
     for k in (0, len(whole) - 1):
         values = whole.values.copy()
         values[k] = 6 - values[k] if values[k] != 3 else 4
-        layout = layout_of(written(replace(whole, values=values), tmp_path / f"changed-{k}", 3))
+        layout = layout_of(written(tmp_path / f"changed-{k}", 3, replace(whole, values=values)))
         assert layout.catalogue.digest not in digests
 
 
 def test_a_file_that_changed_and_a_worker_with_another_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = written(ratings(), tmp_path / "data", 2)
+    folder = written(tmp_path / "data", 2)
     layout = layout_of(folder)
     with monkeypatch.context() as patch:
         patch.setattr(partitions, "__version__", "0.0.1")
         with pytest.raises(DataError, match=r"A worker has version 0\.0\.1 of this software where"):
-            result_of(layout, Here(), tmp_path / "run")
+            result_of(layout, tmp_path / "run")
     write(folder / "part-001.parquet", who=[5], what=[100], stars=[2.0])
     with pytest.raises(DataError, match=r"part-001\.parquet has changed since the run was begun"):
-        result_of(layout, Here(), tmp_path / "run")
+        result_of(layout, tmp_path / "run")
 
 
 def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layout = layout_of(written(ratings(), tmp_path / "data", 3), folder=str(tmp_path / "copies"))
-    usual = result_of(layout, Here(), tmp_path / "usual")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(partitions, "_write", full)
+    layout = layout_of(written(tmp_path / "data", 3), folder=str(tmp_path / "copies"))
+    usual = result_of(layout, tmp_path / "usual")
+    monkeypatch.setattr(partitions, "_write", raising(FULL_DISK))
     other = layout_of(tmp_path / "data", folder=str(tmp_path / "full"))
-    result = result_of(other, Here(), tmp_path / "run")
+    result = result_of(other, tmp_path / "run")
     assert not list((tmp_path / "full").rglob("*-*"))
     assert result.errors == usual.errors
 
@@ -254,7 +251,7 @@ def test_mistakes_on_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, line: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written(ratings(), Path("data"), 2)
+    written(Path("data"), 2)
     assert message in terminal.refusal(f"large {line}")
     assert not list(Path("run").glob("released/*"))
 
@@ -262,22 +259,22 @@ def test_mistakes_on_the_command_line(
 def test_files_dealt_anew_are_another_run(tmp_path: Path) -> None:
     """The same ratings under the same names, other users in each: no copy is taken for another."""
     folder, copies = tmp_path / "data", str(tmp_path / "copies")
-    first = layout_of(written(ratings(), folder, 2, seed=0), folder=copies)
-    result_of(first, Here(), tmp_path / "run")
-    second = layout_of(written(ratings(), folder, 2, seed=5), folder=copies)
+    first = layout_of(written(folder, 2, seed=0), folder=copies)
+    result_of(first, tmp_path / "run")
+    second = layout_of(written(folder, 2, seed=5), folder=copies)
     assert second.catalogue.digest == first.catalogue.digest
     assert second.key != first.key
     with pytest.raises(FolderError, match="other settings, other data"):
-        result_of(second, Here(), tmp_path / "run")
+        result_of(second, tmp_path / "run")
     with pytest.raises(DataError, match=r"part-000\.parquet has changed since the run was begun"):
-        result_of(replace(first, folder=str(tmp_path / "other")), Here(), tmp_path / "third")
+        result_of(replace(first, folder=str(tmp_path / "other")), tmp_path / "third")
 
 
 def test_who_else_is_there_changes_nobodys_draws(tmp_path: Path) -> None:
     """A user with the lowest id leaves: everybody else takes part with the same ratings."""
     whole = ratings()
     everybody, others = (
-        drawn_by(layout_of(written(users, tmp_path / f"{len(users)}", 2), test_fraction=0.0))
+        drawn_by(layout_of(written(tmp_path / f"{len(users)}", 2, users), test_fraction=0.0))
         for users in (whole, whole.take(whole.users > 0))
     )
     del everybody[id_of_user(0)]

@@ -18,7 +18,7 @@ from dpmc_core.partitioned.population import found_in
 from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.source import open_folder
 from tests.clusters import cluster, wait_for_workers
-from tests.partitioned.folders import ratings, written
+from tests.partitioned.folders import written
 from tests.partitioned.test_engine import Deadly
 from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
@@ -34,10 +34,10 @@ def released(place: Path) -> dict[str, np.ndarray]:
     }
 
 
-def result_of(layout: Layout, engine: Engine, place: Path, **settings: Any) -> Any:
+def result_of(layout: Layout, place: Path, engine: Engine | None = None, **settings: Any) -> Any:
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, **{**SETTINGS, **settings})
-        *_, last = partitioned_steps(spec, layout, engine, place, quiet)
+        *_, last = partitioned_steps(spec, layout, engine or Here(), place, quiet)
     return last
 
 
@@ -59,8 +59,8 @@ class Killing:
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) -> None:
     """The first sum, one in the middle, and one of the second round of DPALS."""
-    layout = layout_of(written(ratings(), tmp_path / "data", 6))
-    here = result_of(layout, Here(), tmp_path / "here")
+    layout = layout_of(written(tmp_path / "data", 6))
+    here = result_of(layout, tmp_path / "here")
     usual = released(tmp_path / "here")
     with ExitStack() as stack:
         address = None
@@ -70,24 +70,24 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) ->
         engine = stack.enter_context(engine_at(address, 2))
         for turn in (1, 3, 4):
             place, marker = tmp_path / f"run-{turn}", tmp_path / f"killed-{turn}"
-            found = result_of(layout, Killing(engine, turn, marker), place)
+            result = result_of(layout, place, Killing(engine, turn, marker))
             assert marker.exists()
             assert released(place).keys() == usual.keys()
             for name, numbers in released(place).items():
                 np.testing.assert_allclose(numbers, usual[name], rtol=1e-10, atol=1e-10)
-            assert found.ledger == here.ledger
-            assert found.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
+            assert result.ledger == here.ledger
+            assert result.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
 
 
 @pytest.mark.long
 def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
-    folder = written(ratings(), tmp_path / "data", 5)
+    folder = written(tmp_path / "data", 5)
     layout = layout_of(folder)
-    here = result_of(layout, Here(), tmp_path / "here", **ALS)
+    here = result_of(layout, tmp_path / "here", **ALS)
     with engine_at(None, 2, 1000) as engine:
         again = found_in(open_folder(folder), engine, quiet, test_fraction=0.2, seed=3, given=SCALE)
         assert again.catalogue.digest == layout.catalogue.digest
-        there = result_of(again, engine, tmp_path / "there", **ALS)
+        there = result_of(again, tmp_path / "there", engine, **ALS)
     close = pytest.approx(here.errors.baselines, rel=1e-10)
     assert there.errors.baselines == close
     assert there.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
@@ -95,22 +95,11 @@ def test_few_workers_of_this_machine_are_the_same_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_mistake_in_a_file_is_told_as_it_is_here(tmp_path: Path) -> None:
-    folder = written(ratings(), tmp_path / "data", 3)
+def test_copies_on_workers_are_gone_afterwards_and_a_mistake_is_told_as_here(
+    tmp_path: Path,
+) -> None:
+    folder = written(tmp_path / "data", 3)
     layout = layout_of(folder)
-    (folder / "part-001.parquet").unlink()
-    with cluster(tmp_path, 1) as (address, _):
-        wait_for_workers(address, 1)
-        with (
-            engine_at(address) as engine,
-            pytest.raises(DataError, match=r"part-001\.parquet cannot be read as Parquet"),
-        ):
-            result_of(layout, engine, tmp_path / "run")
-
-
-@pytest.mark.long
-def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
-    layout = layout_of(written(ratings(), tmp_path / "data", 3))
 
     def copies() -> list[str]:  # folders that go while they are read are passed over
         walk = os.walk(tmp_path / "space")
@@ -119,9 +108,13 @@ def test_copies_on_workers_are_gone_afterwards(tmp_path: Path) -> None:
     with cluster(tmp_path, 1, "--local-directory", str(tmp_path / "space")) as (address, _):
         wait_for_workers(address, 1)
         with engine_at(address) as engine:
-            result_of(layout, engine, tmp_path / "run")
+            result_of(layout, tmp_path / "run", engine)
             assert len(copies()) > 3
         end = time.monotonic() + 20
         while copies():
             assert time.monotonic() < end
             time.sleep(0.05)
+        (folder / "part-001.parquet").unlink()
+        message = r"part-001\.parquet cannot be read as Parquet"
+        with engine_at(address) as engine, pytest.raises(DataError, match=message):
+            result_of(layout, tmp_path / "another", engine)

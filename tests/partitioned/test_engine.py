@@ -2,10 +2,8 @@
 
 import os
 import signal
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from dpmc_core.experiments.sweeps import workers as many
 from dpmc_core.experiments.worker.cluster import SweepError
 from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from tests.clusters import WORKER, children, cluster, started_worker, wait_for_workers
+from tests.faults import raising
 
 N = 12
 
@@ -98,27 +97,20 @@ def ended(others: list[psutil.Process]) -> bool:
     return True
 
 
-@pytest.fixture
-def two_workers(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    with cluster(tmp_path, 2) as (address, hands):
-        wait_for_workers(address, 2)
-        yield address, hands
-
-
 def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) -> None:
     np.testing.assert_array_equal(Here().total(Powers(), N, quiet), USUAL)
-    told: list[int] = []
+    progress: list[int] = []
     with engine_at(None, 2) as engine:
         assert isinstance(engine, Processes)
         for _ in range(2):
             np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
         np.testing.assert_array_equal(engine.total(Powers(), 1, quiet), USUAL * (np.arange(N) == 0))
-        processes = engine.each(Whose(0.4), 5, lambda done, of: told.append(done))
+        processes = engine.each(Whose(0.4), 5, lambda done, of: progress.append(done))
         assert len({*processes[::2]}) == len({*processes[1::2]}) == 1  # the same for its partitions
         assert len({*processes}) == 2
         assert engine.each(Whose(), 5, quiet) == processes  # and in the next call
-        assert told[-1] == 5
-        assert len({*told} - {0, 5}) > 0  # progress is seen
+        assert progress[-1] == 5
+        assert {*progress} - {0, 5}  # it is seen on the way
         with pytest.raises(DataError, match=r"could not be solved \(singular\); a larger reg"):
             engine.total(Singular(), 2, quiet)
         # one that ends has its part done again
@@ -145,76 +137,51 @@ def test_a_limit_of_memory_holds_for_one_process_too() -> None:
 
 
 def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
-    def stop(done: int, of: int) -> None:
-        raise KeyboardInterrupt
-
     with engine_at(None, 2) as engine:
         engine.total(Powers(), N, quiet)
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            engine.total(Powers(pause=60.0), N, stop)
+            engine.total(Powers(pause=60.0), N, raising(KeyboardInterrupt()))
         assert time.monotonic() - began < 30
     assert ended(others)
 
 
 @pytest.mark.long
-def test_a_worker_of_a_cluster_that_is_lost_has_its_part_done_again(
-    two_workers: Any, others: list[psutil.Process]
+def test_workers_of_a_cluster_come_take_turns_are_lost_and_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[psutil.Process]
 ) -> None:
-    address, hands = two_workers
-    with engine_at(address) as engine:
-        np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
-        assert len({*engine.each(Whose(), 6, quiet)}) == 2
-        killer = threading.Timer(1.0, hands[0].kill)
-        killer.start()
-        # its part waits for the place of the one that is left, who gives it back
-        np.testing.assert_array_equal(engine.total(Powers(pause=0.5), N, quiet), USUAL)
-        assert hands[0].wait() == -signal.SIGKILL
-        np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
-    assert ended(others)
-
-
-@pytest.mark.long
-def test_a_worker_that_comes_later_takes_its_part_of_the_next_sum(tmp_path: Path) -> None:
-    with cluster(tmp_path, 1) as (address, _):
-        wait_for_workers(address, 1)
-        with engine_at(address) as engine:
-            assert len({*engine.each(Whose(), N, quiet)}) == 1
-            with started_worker(address, tmp_path):
-                wait_for_workers(address, 2)
-                assert len({*engine.each(Whose(0.2), N, quiet)}) == 2
-
-
-@pytest.mark.long
-def test_others_have_their_turns_between_sums(tmp_path: Path) -> None:
-    found: list[Any] = []
+    monkeypatch.setattr(many, "_PATIENCE", 2.0)  # for which a cluster may have no worker at all
+    elsewhere: list[Any] = []
 
     def ask() -> None:
         with engine_at(address) as other:
-            found.extend(other.each(Whose(), 3, quiet))
+            elsewhere.extend(other.each(Whose(), 3, quiet))
 
-    with cluster(tmp_path, 1) as (address, _):
+    with cluster(tmp_path, 1) as (address, (hand,)):
         wait_for_workers(address, 1)
         with engine_at(address) as engine:
             first = engine.each(Whose(), 3, quiet)
             assert first == engine.each(Whose(), 3, quiet)  # its place is kept
+            assert len({*first}) == 1
             asking = threading.Thread(target=ask)
             asking.start()
             end = time.monotonic() + 60
-            while not found:
+            while not elsewhere:  # others have their turns between sums
                 engine.each(Whose(0.1), 3, quiet)
                 assert time.monotonic() < end
             asking.join()
-            assert not {*found} & {*first}
-
-
-@pytest.mark.long
-def test_the_end_of_all_workers_is_told(two_workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    address, hands = two_workers
-    monkeypatch.setattr(many, "_PATIENCE", 2.0)
-    with engine_at(address) as engine:
-        engine.total(Powers(), N, quiet)
-        for hand in hands:
-            hand.kill()
-        with pytest.raises(SweepError, match=r"gone: start them again.*released is kept"):
-            engine.total(Powers(pause=0.2), N, quiet)
+            assert not {*elsewhere} & {*first}
+            with started_worker(address, tmp_path) as later:
+                wait_for_workers(address, 2)
+                assert len({*engine.each(Whose(0.2), N, quiet)}) == 2
+                np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+                killer = threading.Timer(1.0, hand.kill)
+                killer.start()
+                # its part waits for the place of the one that is left, who gives it back
+                np.testing.assert_array_equal(engine.total(Powers(pause=0.5), N, quiet), USUAL)
+                assert hand.wait() == -signal.SIGKILL
+                np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+                later.kill()
+                with pytest.raises(SweepError, match=r"gone: start them again.*released is kept"):
+                    engine.total(Powers(pause=0.2), N, quiet)
+    assert ended(others)

@@ -14,14 +14,15 @@ import pytest
 
 from dpmc_core.completion.als import learn_als
 from dpmc_core.completion.irls import learn_irls
-from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import FolderError, RunFolder
 from dpmc_core.privacy import budget
 from dpmc_core.privacy.budget import Budget, Curator, plan
 from dpmc_core.privacy.moments import sum_part
+from tests.faults import FULL_DISK, raising
 from tests.partitioned.folders import ratings, written
 from tests.partitioned.test_cluster import released, result_of
 from tests.partitioned.test_same_numbers import layout_of
+from tests.programs import run_python
 from tests.terminal import Terminal
 
 RUNS: list[dict[str, Any]] = [
@@ -87,7 +88,7 @@ def test_stopped_before_or_after_any_release(
     if secret and settings.get("algorithm") == "irls":
         pytest.skip("noise without a guarantee is never secret")
     settings = settings | ({"secret": True, "seed": None} if secret else {})
-    layout = layout_of(written(ratings(), tmp_path / "data", 3))
+    layout = layout_of(written(tmp_path / "data", 3))
     draws: Counter[str] = Counter()
     for module in (budget, sys.modules[learn_als.__module__], sys.modules[learn_irls.__module__]):
         sample = module.sample
@@ -97,11 +98,11 @@ def test_stopped_before_or_after_any_release(
             return sample(release, rng)
 
         monkeypatch.setattr(module, "sample", noted)
-    whole = result_of(layout, Here(), tmp_path / "whole", **settings)
+    whole = result_of(layout, tmp_path / "whole", **settings)
     usual, once = released(tmp_path / "whole"), draws.copy()
     draws.clear()
     place = tmp_path / "run"
-    go_on = partial(result_of, layout, Here(), place, **settings)
+    go_on = partial(result_of, layout, place, **settings)
     for stop in range(1, len(usual) + 1):
         before = contents(place)
         stopped_at(monkeypatch, go_on, stop, after=after)
@@ -138,7 +139,7 @@ def test_which_folders_a_run_may_go_on_in(tmp_path: Path) -> None:
         folder.once("one", ones, rng)
     refused(place, {"a": 2}, "holds a run with other settings, other data")
     other.mkdir()
-    (other / "letter.txt").write_text("")
+    (other / "letter.txt").touch()
     refused(other, {"a": 2}, r"holds other files \(letter.txt\)")
     for name, content, message in (
         ("two", None, "holds 'one' where the run releases 'two'"),
@@ -149,19 +150,6 @@ def test_which_folders_a_run_may_go_on_in(tmp_path: Path) -> None:
             path.write_bytes(content)
         with RunFolder(place, {"a": 1}) as folder, pytest.raises(FolderError, match=message):
             folder.once(name, ones, rng)
-
-
-def test_a_full_disk_of_the_curator_is_told_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with RunFolder(tmp_path / "run", {}) as folder:
-        monkeypatch.setattr("os.fsync", full)
-        with pytest.raises(FolderError, match=r"cannot be written \(No space left on device\)"):
-            folder.once("one", ones, np.random.default_rng(1))
-        assert not list((tmp_path / "run" / "released").iterdir())
 
 
 def test_a_curator_releases_no_more_than_planned_whatever_its_journal_holds(tmp_path: Path) -> None:
@@ -185,12 +173,11 @@ def test_a_curator_releases_no_more_than_planned_whatever_its_journal_holds(tmp_
 @pytest.mark.long
 def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     """A process that is killed while partitions are worked on, then the same command again."""
-    folder = written(ratings(0, 2000), tmp_path / "data", 8)
+    folder = written(tmp_path / "data", 8, ratings(0, 2000))
     place = tmp_path / "run"
     line = f"-m dpmc_core large dpals --folder {folder} --user-column who --rank 3"
     line += f" --mechanism gaussian --epsilon 5 --item-share 0.6 --out {place}"
-    words = [sys.executable, *line.split()]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, *line.split()], stderr=subprocess.PIPE)
     while len(contents(place)) < 3:
         assert process.poll() is None
     process.kill()
@@ -198,7 +185,7 @@ def test_the_command_goes_on_after_it_was_killed(tmp_path: Path) -> None:
     assert process.stderr is not None
     process.stderr.close()
     before = contents(place)
-    done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=False)
+    done = run_python(*line.split(), "--json")
     assert done.returncode == 0, done.stderr
     assert f"holds releases of a run ({len(before)}): with the same settings" in done.stderr
     assert contents(place).items() >= before.items()
@@ -213,7 +200,7 @@ def test_the_command_asks_who_is_a_user_and_touches_no_other_folder(
     tmp_path: Path, terminal: Terminal
 ) -> None:
     """A wrong guess would protect a film; and a folder of data is no run's folder."""
-    folder, place = written(ratings(), tmp_path / "data", 2), tmp_path / "run"
+    folder, place = written(tmp_path / "data", 2), tmp_path / "run"
     folder.chmod(0o755)
     line = f"large private-means --folder {folder} --mechanism gaussian --epsilon 2 --seed 1"
     question = "named by --user-column: one of who, what, stars; no name says who it is"
@@ -233,18 +220,19 @@ def test_the_command_asks_who_is_a_user_and_touches_no_other_folder(
 def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while a release is seen onto the disk, a killed process, and a file that is gone."""
+    """Ctrl-C while a release is seen onto the disk, a full disk, a killed process, and a file that
+    is gone.
+    """
     rng, place = np.random.default_rng(1), tmp_path / "run"
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with RunFolder(place, {}) as folder:
-        with monkeypatch.context() as patch:
-            patch.setattr("os.fsync", interrupted)
-            with pytest.raises(KeyboardInterrupt):
+    for error, told, message in (
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+        (FULL_DISK, FolderError, r"cannot be written \(No space left on device\)"),
+    ):
+        with RunFolder(place, {}) as folder, monkeypatch.context() as patch:
+            patch.setattr("os.fsync", raising(error))
+            with pytest.raises(told, match=message):
                 folder.once("one", ones, rng)
-        assert not list((place / "released").iterdir())
+            assert not [*(place / "released").iterdir(), *place.rglob(".part-*")]
     (place / "released" / ".part-killed").write_bytes(b"a draw that nobody read")
     with RunFolder(place, {}) as folder:
         assert not list((place / "released").iterdir())
@@ -278,10 +266,10 @@ def test_what_may_leave_does_not_tell_the_noise(tmp_path: Path, secret: bool) ->
     """
     place = tmp_path / "run"
     place.mkdir(mode=0o755)
-    layout = layout_of(written(ratings(), tmp_path / "data", 3))
+    layout = layout_of(written(tmp_path / "data", 3))
     settings = {"algorithm": "private-means", "item_share": None, "rank": None}
     settings |= {"secret": True, "seed": None} if secret else {}
-    result_of(layout, Here(), place, **settings)
+    result_of(layout, place, **settings)
     files = sorted((place / "released").iterdir())
     for path in files:
         assert set(np.load(path).files) == {"numbers", "name", "planned"}

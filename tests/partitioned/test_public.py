@@ -8,12 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tests.neighbours import Row, neighbours
 from tests.partitioned.folders import write
 from tests.terminal import Terminal
 
-ITEMS = list(range(100, 148, 4))  # twelve, of which nobody rates the last
-SOLE = [(9999, ITEMS[10], 1.0), (9999, ITEMS[3], 4.0), (9999, ITEMS[4], 4.0)]
-ODD = [(9999, 777, 5.0), (9999, ITEMS[3], 1e9), (9999, ITEMS[4], 4.0)]
 GIVEN = {"--low": "1", "--high": "5", "--users": "100"}
 SETTINGS = {
     "moments": "",
@@ -24,24 +22,13 @@ SETTINGS = {
 }
 
 
-def _neighbours() -> dict[str, list[tuple[int, int, float]]]:
-    rng = np.random.default_rng(5)
-    usual = [
-        (u, ITEMS[k], float(rng.integers(2, 5)))
-        for u in range(60)
-        for k in rng.choice(10, 7, replace=False)
-    ]
-    without = [row for row in usual if row[0] != 7]
-    return {"usual": usual, "without": without, "sole": usual + SOLE, "odd": usual + ODD}
-
-
 def _leaves(
-    folder: Path, rows: list[Any], line: str, terminal: Terminal, *, text: bool = False
+    folder: Path, rows: list[Row], line: str, terminal: Terminal, *, text: bool = False
 ) -> dict[str, Any]:
     """What docs/cluster.md says may leave a run's folder, but for numbers that noise is in."""
     for k in range(2):
         who, what, stars = zip(*(row for row in rows if row[0] % 2 == k), strict=True)
-        named = [f"film {one}" for one in what] if text else what
+        named = [f"film {k}" for k in what] if text else what
         write(folder / "data" / f"{k}.parquet", user=who, item=named, rating=stars)
     out = folder / "run"
     terminal.json(f"large {line} --folder {folder}/data --out {out} --epsilon 2 --secret")
@@ -63,16 +50,16 @@ def test_with_public_lists_no_user_changes_what_may_leave(
 ) -> None:
     name, text = case.partition(",")[0], case == "private-means"
     items = tmp_path / "items.csv"
-    items.write_text("\n".join(["item", *(f"film {k}" if text else f"{k}" for k in ITEMS)]))
+    items.write_text("\n".join(["item", *(f"film {k}" if text else f"{k}" for k in range(12))]))
     line = f"{name} {_options(GIVEN)} --items {items} --mechanism gaussian {SETTINGS[case]}"
     usual, *others = (
         _leaves(tmp_path / which, rows, line, terminal, text=text)
-        for which, rows in _neighbours().items()
+        for which, rows in neighbours().items()
     )
     statement = json.dumps(usual["ledger"], ensure_ascii=False)
     assert "guaranteed ε = 2 in total" in statement
     assert "item list (given by items.csv); scale (given); number of users (given)" in statement
-    assert len(usual["items"]["item"]) == len(ITEMS)
+    assert len(usual["items"]["item"]) == 12
     for other in others:
         assert other == usual
 
@@ -86,7 +73,7 @@ def test_what_is_read_off_the_data_is_named_and_nothing_is_guaranteed(
 ) -> None:
     given = {name: value for name, value in GIVEN.items() if name != left_out}
     line = f"private-means {_options(given)} --mechanism gaussian"
-    ledger = _leaves(tmp_path, _neighbours()["sole"], line, terminal)["ledger"]
+    ledger = _leaves(tmp_path, neighbours()["sole"], line, terminal)["ledger"]
     expected = f"nominal ε = 2 in total, over 5 releases at δ = 10⁻⁵; {facts} read off"
     assert expected in json.dumps(ledger, ensure_ascii=False)
 
@@ -96,9 +83,9 @@ def test_what_is_read_off_the_data_is_named_and_nothing_is_guaranteed(
     [
         ("private-means --users 59", "has 60 users, and users = 59 says that there are no more"),
         ("private-means --users 1", "users = '1' is not allowed"),
-        ("private-means --items none.csv", "no listed item, such as 1, is rated"),
+        ("private-means --items none.csv", "no listed item, such as 21, is rated"),
         ("private-means --items text.csv", "names that are no whole numbers"),
-        ("private-means --items twice.csv", "the item '100' is there twice"),
+        ("private-means --items twice.csv", "the item '1' is there twice"),
         ("moment-nmf --holds documents --items none.csv", "left out with documents"),
     ],
 )
@@ -106,8 +93,8 @@ def test_what_is_given_wrongly_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, line: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, rows in (("none", "1\n2"), ("text", "a\nb"), ("twice", "100\n104\n100")):
+    for name, rows in (("none", "21\n22"), ("text", "a\nb"), ("twice", "1\n2\n1")):
         Path(f"{name}.csv").write_text(f"item\n{rows}")
-    users, items, stars = zip(*_neighbours()["usual"], strict=True)
+    users, items, stars = zip(*neighbours()["usual"], strict=True)
     write(Path("data/0.parquet"), user=users, item=items, rating=stars)
     assert message in terminal.refusal(f"large {line} --folder data --out run")

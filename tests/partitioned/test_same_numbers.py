@@ -72,7 +72,7 @@ def test_every_step_is_the_one_in_memory(
     monkeypatch.setattr(alternating, "_AT_ONCE", 4)
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
-    layout = layout_of(written(whole, tmp_path / "data", files))
+    layout = layout_of(written(tmp_path / "data", files, whole))
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, **settings)
         config = spec.algorithm
@@ -115,7 +115,7 @@ def test_a_run_says_what_one_in_memory_says(tmp_path: Path, settings: dict[str, 
     """Errors, their intervals, baselines and the ledger, from two numberings of one matrix."""
     whole = ratings(1)
     parted = random_split(whole, 0.2, 3, each_alone=True)
-    layout = layout_of(written(whole, tmp_path / "data", 4, seed=2))
+    layout = layout_of(written(tmp_path / "data", 4, whole, seed=2))
     place = tmp_path / "run"
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, seed=7, **settings)

@@ -25,6 +25,7 @@ from dpmc_core.partitioned.population import UnitPartitions, found_in
 from dpmc_core.partitioned.run import FolderSet
 from dpmc_core.partitioned.source import open_folder
 from dpmc_core.privacy.budget import Budget, Curator
+from tests.faults import raising
 from tests.partitioned.folders import write
 from tests.partitioned.test_same_numbers import layout_of, quiet
 from tests.terminal import Terminal
@@ -74,8 +75,15 @@ def units_of(
     return units
 
 
-def nothing(*_: object) -> Any:
-    raise AssertionError("a sum was worked out again")
+def result_of(units: UnitPartitions, holds: str, place: Path, **settings: Any) -> Any:
+    """The last step of a run, kept in the folder ``place``."""
+    with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
+        *_, last = factorize_partitions(spec_of(**settings), units, place)
+    return last
+
+
+def spec_of(**settings: Any) -> RunSpec:
+    return RunSpec.of(dataset=FolderSet.name, **settings)
 
 
 def dense(samples: Samples) -> np.ndarray:
@@ -113,7 +121,7 @@ def test_what_leaves_is_what_leaves_in_memory(
         np.testing.assert_allclose(step.dictionary, expected.dictionary, rtol=1e-5, atol=1e-6)
         assert (step.releases, step.rest) == (expected.releases, expected.rest)
     with RunFolder(tmp_path / "run", {}) as folder:  # from what is kept alone
-        units.total = nothing  # type: ignore[method-assign]
+        units.total = raising(AssertionError())  # type: ignore[method-assign]
         *_, again = learn(units, config, np.random.default_rng(7), folder)
     np.testing.assert_array_equal(again.dictionary, steps[-1].dictionary)
 
@@ -122,10 +130,10 @@ def test_what_leaves_is_what_leaves_in_memory(
 def test_a_run_is_judged_as_in_memory(tmp_path: Path, make: Any, holds: str) -> None:
     samples = make()
     units = units_of(samples, tmp_path / "data", 3)
+    settings = {"algorithm": "moment-nmf", "rank": 4, "rounds": 40, "seed": 2}
+    last = result_of(units, holds, tmp_path / "run", **settings)
     with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
-        spec = RunSpec.of(dataset=FolderSet.name, algorithm="moment-nmf", rank=4, rounds=40, seed=2)
-        *_, last = factorize_partitions(spec, units, tmp_path / "run")
-        *_, usual = factorize_steps(spec, samples=samples, compare=False)
+        *_, usual = factorize_steps(spec_of(**settings), samples=samples, compare=False)
     assert last.errors is not None
     assert last.errors["objective"] == pytest.approx(usual.final.objective, rel=1e-6)
     average = usual.baselines["average column"]
@@ -145,9 +153,7 @@ def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_pa
     ):
         place = tmp_path / f"{len(uncovered)} {users}"
         units = units_of(samples, place / "data", 2, Given(users=users), words=words)
-        with user_datasets.using(FolderSet(units.layout, "documents", units.dimension)):
-            spec = RunSpec.of(dataset=FolderSet.name, rank=3, rounds=10, **NOISY)
-            *_, last = factorize_partitions(spec, units, place / "run")
+        last = result_of(units, "documents", place / "run", rank=3, rounds=10, **NOISY)
         assert last.statement.uncovered == uncovered
         assert last.statement.nominal == bool(uncovered)
         assert words is None or len(last.dictionary) == 51
@@ -170,10 +176,8 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message):
             UnitPartitions(layout, Here(), quiet, *shape)
     units = units_of(samples, tmp_path / "d", 2)
-    with user_datasets.using(FolderSet(units.layout, "documents", units.dimension)):
-        spec = RunSpec.of(dataset=FolderSet.name, algorithm="nmf", rank=3)
-        with pytest.raises(ParameterError, match="one of private-nmf, moment-nmf"):
-            next(factorize_partitions(spec, units, tmp_path / "run"))
+    with pytest.raises(ParameterError, match="one of private-nmf, moment-nmf"):
+        result_of(units, "documents", tmp_path / "run", algorithm="nmf", rank=3)
 
 
 def test_the_command(tmp_path: Path, terminal: Terminal) -> None:
@@ -186,7 +190,7 @@ def test_the_command(tmp_path: Path, terminal: Terminal) -> None:
 
 
 def test_datasets_become_partitions_and_give_what_they_give_in_memory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, terminal: Terminal
 ) -> None:
     for samples in (documents(), images()):
         folder = tmp_path / samples.unit
@@ -203,6 +207,6 @@ def test_datasets_become_partitions_and_give_what_they_give_in_memory(
             write_samples(samples, tmp_path / "more", len(samples) + 1)
     line = f"datasets partition cartoon --folder {tmp_path}/faces --files 2"
     assert main(line.split()) == 0
-    printed = capsys.readouterr()
+    printed = terminal.capsys.readouterr()
     assert "1,152,000 entries in 2 files" in printed.out
     assert "--holds images --shape 24x24" in printed.err

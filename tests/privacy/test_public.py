@@ -26,6 +26,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.tasks.solve import solve
 from dpmc_core.planning.goal import ModelPlan, Probe, Search
+from tests.neighbours import Row, neighbours
 from tests.own.files import documents_zip, read_table, table_of
 
 GUARANTEED = [name for name, card in ALGORITHMS.items() if card.guarantee]
@@ -138,10 +139,7 @@ def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: dict[str,
     np.testing.assert_allclose(first.dictionary, second.dictionary, rtol=0, atol=1e-9)
 
 
-# of the films 0 to 11 nobody rates the last, and one user alone the one before
 FILMS = [f"film {k}" for k in range(12)]
-SOLE = [("sole", FILMS[10], 1), ("sole", FILMS[3], 4), ("sole", FILMS[4], 4)]
-ODD = [("odd", "nobody's film", 5), ("odd", FILMS[3], 1e9), ("odd", FILMS[4], 4)]
 TABLE = "film,funny\n" + "\n".join(f"{film},{k % 3}" for k, film in enumerate(FILMS))
 SETTINGS = [
     *((name, {}) for name in RATING),
@@ -154,24 +152,12 @@ SETTINGS = [
 ]
 
 
-def _neighbours() -> dict[str, list[tuple[str, str, float]]]:
-    """The ratings of sixty users, without one of them, and with one more who is odd."""
-    rng = np.random.default_rng(5)
-    usual = [
-        (f"user {u}", FILMS[k], float(rng.integers(2, 5)))
-        for u in range(60)
-        for k in rng.choice(10, 7, replace=False)
-    ]
-    without = [row for row in usual if row[0] != "user 7"]
-    return {"usual": usual, "without": without, "sole": usual + SOLE, "odd": usual + ODD}
-
-
 def _read(data: bytes, **given: Any) -> own.OwnSet:
     return read_table(data, name="own-ratings-0123456789abcdef", **given)
 
 
-def _own(rows: list[tuple[str, str, float]], *, listed: bool, **given: Any) -> Any:
-    lines = (f"{user},{item},{rating:g}" for user, item, rating in rows)
+def _own(rows: list[Row], *, listed: bool, **given: Any) -> Any:
+    lines = (f"user {user},film {film},{rating:g}" for user, film, rating in rows)
     mine = _read(table_of(*lines), **given)
     table = own.read_item_table("films.csv", TABLE.encode())
     return own.with_items(mine, table) if listed else mine
@@ -188,9 +174,10 @@ def test_with_public_lists_no_user_changes_shape_order_plan_or_statement(
     algorithm: str, more: dict[str, Any]
 ) -> None:
     outcomes = []
-    for rows in _neighbours().values():
+    for rows in neighbours().values():
         with _using(_own(rows, listed=True, low=1, high=5, users=100)) as mine:
             result = run(private(algorithm, dataset=mine.name, **more))
+        assert not any("read off" in note for note in mine.notes)
         assert not result.statement.nominal
         train, model = result.split.train, result.model
         features = None if train.item_features is None else train.item_features.scaled.tolist()
@@ -198,7 +185,7 @@ def test_with_public_lists_no_user_changes_shape_order_plan_or_statement(
         shapes = len(model.user_factors), len(model.item_factors)
         outcomes.append((public, shapes, result.ledger.as_dict(), result.statement.as_dict()))
     first, *others = outcomes
-    assert first[3]["label"].startswith("guaranteed ε")
+    assert first[3]["label"].startswith(f"guaranteed ε = {more.get('epsilon', 2):g} ")
     (caveat,) = [c for c in first[3]["caveats"] if c.startswith("Taken as public: ")]
     facts = "item list (given by films.csv); scale (given); number of users (given)"
     assert caveat.startswith(f"Taken as public: {facts}")
@@ -213,7 +200,7 @@ def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
 ) -> None:
     named = {"items": "item list", "low": "scale", "users": "number of users"}
     given = {n: v for n, v in {"low": 1, "high": 5, "users": 100}.items() if n not in missing}
-    with _using(_own(_neighbours()["sole"], listed="items" not in missing, **given)) as mine:
+    with _using(_own(neighbours()["sole"], listed="items" not in missing, **given)) as mine:
         result = run(private("moments", dataset=mine.name))
         assert record_of(result).nominal
     statement, facts = result.statement, tuple(named[name] for name in missing)
@@ -227,7 +214,7 @@ def test_what_is_read_off_the_ratings_is_named_and_nothing_is_guaranteed(
 @pytest.mark.parametrize("listed", [True, False])
 def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal(listed: bool) -> None:
     given = {"low": 1, "high": 5, "users": 100} if listed else {}
-    with _using(_own(_neighbours()["usual"], listed=listed, **given)) as mine:
+    with _using(_own(neighbours()["usual"], listed=listed, **given)) as mine:
         plan = ModelPlan(base=private("moments", dataset=mine.name, seed=0), target=0.9)
         counts = {"low": 1, "high": 2, "spent": 0, "before": 0}
         search = Search(plan=plan, probes=(), **counts, finished=False)
@@ -241,13 +228,13 @@ def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal(listed
 
 def test_without_lists_one_user_changes_items_sensitivity_and_plan() -> None:
     """Why that is no guarantee."""
-    rows = _neighbours()
+    rows = neighbours()
     usual, sole = (_own(rows[name], listed=False).ratings for name in ("usual", "sole"))
     assert (sole.n_items, sole.low, sole.n_users) == (usual.n_items + 1, usual.low - 1, 61)
 
 
 def test_ratings_off_the_list_or_scale_and_users_beyond_the_number_are_said() -> None:
-    rows = _neighbours()
+    rows = neighbours()
     mine = _own(rows["odd"], listed=True, low=1, high=5, users=61)
     notes = " ".join(mine.notes)
     assert "1 rating is off the scale of 1 to 5 as chosen, and moved onto it." in notes
@@ -266,11 +253,11 @@ def test_ratings_off_the_list_or_scale_and_users_beyond_the_number_are_said() ->
 
 
 def test_a_listed_set_can_be_read_again_by_command_and_by_python() -> None:
-    mine = _own(_neighbours()["usual"], listed=True, users=100)
+    mine = _own(neighbours()["usual"], listed=True, users=100)
     assert mine.words().startswith("--data a.csv --items films.csv ")
     assert "--read users=100" in mine.words()
     assert "own.with_items(mine, own.read_item_table('films.csv'," in mine.lines()
-    assert mine.digest != _own(_neighbours()["usual"], listed=False, users=100).digest
+    assert mine.digest != _own(neighbours()["usual"], listed=False, users=100).digest
 
 
 @pytest.mark.parametrize(
