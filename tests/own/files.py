@@ -14,6 +14,7 @@ from dpmc_core.datasets import own
 from dpmc_core.datasets.own.sets import OwnSet
 
 __all__ = [
+    "PLAIN",
     "documents_zip",
     "entries",
     "faces_like",
@@ -27,8 +28,13 @@ __all__ = [
     "six",
     "spoiled",
     "table_of",
+    "wide_csv",
     "zipped",
 ]
+
+
+PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
+"""Lines of one rating each."""
 
 
 def table_of(*lines: str, header: str = "user,item,rating") -> bytes:
@@ -62,6 +68,12 @@ def long_csv(users: int = 12, items: int = 9, seed: int = 0, separator: str = ",
                 )
             )
     return "\n".join(lines).encode()
+
+
+def wide_csv(values: np.ndarray) -> bytes:
+    """A table of one user a row."""
+    rows = [",".join([f"u{k}", *(f"{v:g}" for v in row)]) for k, row in enumerate(values)]
+    return table_of(*rows, header=",".join(["user", *(f"i{k}" for k in range(values.shape[1]))]))
 
 
 def parquet(data: bytes) -> bytes:

@@ -43,21 +43,6 @@ def parquet(table: pa.Table) -> bytes:
     return saved(lambda out: pq.write_table(table, out))
 
 
-def a_column_that_is_empty_at_first() -> bytes:
-    head = ",".join(["who", *(f"i{k}" for k in range(9))])
-    return rows(lambda k: f"u{k},{k % 5 if k > 250 else ''}" + f",{k % 4 + 1}" * 8, 400, head)
-
-
-def numbers_near_the_largest() -> bytes:
-    head = ",".join(["who", *(f"i{k}" for k in range(9))])
-    return rows(lambda k: f"u{k}" + f",{k % 2}.7e308,{k % 5}" * 4 + ",1", 300, head)
-
-
-def ids_that_look_alike() -> bytes:
-    alike = ("é", "e\u0301", "é ")
-    return rows(lambda k: f"{alike[k % 3]}{k % 9},i{k % 7},{k % 5 + 1}")
-
-
 def a_database() -> bytes:
     with closing(sqlite3.connect(":memory:")) as made:
         made.execute("create table a (user, item, rating)")
@@ -166,19 +151,11 @@ def an_array_of_half_numbers_without_end() -> bytes:
         return npy((FACES * 1e9).astype(np.float16))
 
 
-def a_header_with_a_program() -> bytes:
-    said = b"{'descr': '<f8', 'fortran_order': __import__('os').system('id'), 'shape': (9, 8, 8)}\n"
-    return npy_format.magic(1, 0) + struct.pack("<H", len(said)) + said + bytes(9 * 64 * 8)
-
-
-def a_header_of_megabytes() -> bytes:
-    said = b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"1," * 2_000_000 + b")}\n"
-    return npy_format.magic(2, 0) + struct.pack("<I", len(said)) + said
-
-
-def a_header_nested_deep() -> bytes:
-    said = b"{'descr': " + b"(" * 20_000 + b")" * 20_000 + b"}\n"
-    return npy_format.magic(1, 0) + struct.pack("<H", len(said) % 65536) + said
+def headed(header: bytes, version: int = 1) -> bytes:
+    """A NumPy file that begins with this header."""
+    line = header + b"\n"
+    size = struct.pack("<H", len(line) % 65536) if version == 1 else struct.pack("<I", len(line))
+    return npy_format.magic(version, 0) + size + line
 
 
 def a_cell_of_cells() -> bytes:
@@ -203,53 +180,52 @@ def a_frame_with_an_index_of_its_own() -> bytes:
     return frame.set_index(["user", "item"]).to_parquet()
 
 
+ALIKE = ("é", "e\u0301", "é ")
+ROWS: dict[str, Callable[[int], str]] = {
+    "line ends within quotes": lambda k: f'"u\n{k % 9}","i\r\n{k % 7}",{k % 5 + 1}',
+    "surrogates": lambda k: f"u\udc80{k % 9},i{k % 7},{k % 5 + 1}",
+    "ids of control characters": lambda k: (
+        f"\x1b[31m{k % 9}\x07,\u202e\u2066{k % 7}\x85,{k % 5 + 1}"
+    ),
+    "ids of thousands of digits": lambda k: f"{'7' * 4400}{k % 9},{k % 7},{k % 5 + 1}",
+    "ratings as large as numbers are": lambda k: f"{k % 9},{k % 7},{(-1) ** k * 1.7e308}",
+    "ratings below the smallest number": lambda k: f"{k % 9},{k % 7},{k % 5 * 5e-324}",
+    "ratings that are not numbers": lambda k: (
+        f"{k % 9},{k % 7},{('nan', 'inf', '-inf', '1e999', '0x1f')[k % 5]}"
+    ),
+    "ratings as dates": lambda k: f"{k % 9},{k % 7},2020-01-{k % 28 + 1:02d}",
+    "numbers of other scripts": lambda k: f"{k % 9},{k % 7},{'١٢٣٤٥'[k % 5]}",
+    "one user only": lambda k: f"u,{k},{k % 5 + 1}",
+    "cells that spreadsheets compute": lambda k: (
+        f"\"=cmd|' /C calc'!A{k % 9}\",@SUM({k % 7}),{k % 5 + 1}"
+    ),
+    "codes everywhere": lambda k: f"{k % 9},{k % 7},{(99, -1, 999, -99, 9999)[k % 5]}",
+    "ids that look alike": lambda k: f"{ALIKE[k % 3]}{k % 9},i{k % 7},{k % 5 + 1}",
+}
+TEN = ",".join(["who", *(f"i{k}" for k in range(9))])
 SHAPES = ((1, 28, 28), (28, 28, 1), (28, 1, 28), (100, 1), (1, 100), (9, 1), (1, 1), (1, 1, 1))
 # by what they come as
 HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
     ("ratings", "a.csv"): {
+        **{name: partial(rows, cells) for name, cells in ROWS.items()},
+        "a column that is empty at first": lambda: rows(
+            lambda k: f"u{k},{k % 5 if k > 250 else ''}" + f",{k % 4 + 1}" * 8, 400, TEN
+        ),
+        "numbers near the largest": lambda: rows(
+            lambda k: f"u{k}" + f",{k % 2}.7e308,{k % 5}" * 4 + ",1", 300, TEN
+        ),
         "a quote that never closes": lambda: long_csv() + b'\n1,r1,"' + b"x" * 5_000_000,
         "one line of megabytes": lambda: b"user,item,rating," + b"y" * 10_000_000,
         "thousands of quoted columns": lambda: (
             b",".join(b'"a""%d"' % k for k in range(19_000)) + b"\n" + b",".join([b"1"] * 19_000)
         ),
         "a name of a megabyte": lambda: b"u" * 1_000_000 + long_csv(),
-        "a column that is empty at first": a_column_that_is_empty_at_first,
-        "numbers near the largest": numbers_near_the_largest,
         "separators only": lambda: b",,,,\n" * 1000,
         "old line ends": lambda: long_csv().replace(b"\n", b"\r"),
-        "line ends within quotes": lambda: rows(
-            lambda k: f'"u\n{k % 9}","i\r\n{k % 7}",{k % 5 + 1}'
-        ),
         "half a character": lambda: long_csv().decode().encode("utf-16")[:-1],
         "four bytes a character": lambda: long_csv().decode().encode("utf-32"),
-        "surrogates": lambda: rows(lambda k: f"u\udc80{k % 9},i{k % 7},{k % 5 + 1}"),
-        "ids of control characters": lambda: rows(
-            lambda k: f"\x1b[31m{k % 9}\x07,\u202e\u2066{k % 7}\x85,{k % 5 + 1}"
-        ),
-        "ids that look alike": ids_that_look_alike,
-        "ids of thousands of digits": lambda: rows(
-            lambda k: f"{'7' * 4400}{k % 9},{k % 7},{k % 5 + 1}"
-        ),
-        "ratings as large as numbers are": lambda: rows(
-            lambda k: f"{k % 9},{k % 7},{(-1) ** k * 1.7e308}"
-        ),
-        "ratings below the smallest number": lambda: rows(
-            lambda k: f"{k % 9},{k % 7},{k % 5 * 5e-324}"
-        ),
-        "ratings that are not numbers": lambda: rows(
-            lambda k: f"{k % 9},{k % 7},{('nan', 'inf', '-inf', '1e999', '0x1f')[k % 5]}"
-        ),
-        "ratings as dates": lambda: rows(lambda k: f"{k % 9},{k % 7},2020-01-{k % 28 + 1:02d}"),
-        "numbers of other scripts": lambda: rows(lambda k: f"{k % 9},{k % 7},{'١٢٣٤٥'[k % 5]}"),
-        "one user only": lambda: rows(lambda k: f"u,{k},{k % 5 + 1}"),
-        "cells that spreadsheets compute": lambda: rows(
-            lambda k: f"\"=cmd|' /C calc'!A{k % 9}\",@SUM({k % 7}),{k % 5 + 1}"
-        ),
         "columns of one name": lambda: (
             ",".join(["user"] * 3000).encode() + b"\n" + b",".join([b"1"] * 3000)
-        ),
-        "codes everywhere": lambda: rows(
-            lambda k: f"{k % 9},{k % 7},{(99, -1, 999, -99, 9999)[k % 5]}"
         ),
         "a packed table": lambda: gzip.compress(long_csv()),
         "a spreadsheet": lambda: zipped(
@@ -348,9 +324,19 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         "an array of another machine": lambda: npy(FACES.astype(">f4")),
         "an array of half numbers without end": an_array_of_half_numbers_without_end,
         "an array of truths": lambda: npy(FACES > 0.5),
-        "a header with a program": a_header_with_a_program,
-        "a header of megabytes": a_header_of_megabytes,
-        "a header nested deep": a_header_nested_deep,
+        "a header with a program": lambda: (
+            headed(
+                b"{'descr': '<f8', 'fortran_order': __import__('os').system('id'), "
+                b"'shape': (9, 8, 8)}"
+            )
+            + bytes(9 * 64 * 8)
+        ),
+        "a header of megabytes": lambda: headed(
+            b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"1," * 2_000_000 + b")}", 2
+        ),
+        "a header nested deep": lambda: headed(
+            b"{'descr': " + b"(" * 20_000 + b")" * 20_000 + b"}"
+        ),
         "several arrays": lambda: saved(lambda out: np.savez(out, a=FACES)),
         **{f"an array of {shape}": partial(array, *shape) for shape in SHAPES},
     },

@@ -4,7 +4,6 @@ Ids with gaps, tables from a pivot, sixteen bits, names that occur twice.
 """
 
 import gc
-import re
 import time
 import unicodedata
 import weakref
@@ -26,9 +25,9 @@ from dpmc_core.experiments.worker.reading import call, inspect, read
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.factors import keep_words, learned_words, tc_w2v
 from tests.own.files import (
+    PLAIN,
     documents_zip,
     long_csv,
-    mat,
     npy,
     picture_file,
     pictures_zip,
@@ -93,21 +92,6 @@ def test_one_image_says_nothing_about_the_shades_of_another() -> None:
     np.testing.assert_array_equal(bright[:, :7], without)
 
 
-@pytest.mark.parametrize("spoil", [-1.0, np.nan])
-def test_pixels_that_are_none_are_refused_before_they_are_resized(spoil: float) -> None:
-    stack = np.ones((7, 20, 20))
-    stack[3, 2, 2] = spoil
-    with pytest.raises(DataError, match="below 0 or without a value"):
-        own.read("images", "a.npy", npy(stack), side=8)
-
-
-def test_a_matlab_file_names_each_variable_once() -> None:
-    once = mat(faces=np.random.default_rng(0).random((6, 64)))
-    head, body = once[:128], once[128:]
-    with pytest.raises(DataError, match="two variables of one name"):
-        own.read("images", "a.mat", head + body + body)
-
-
 def test_an_exported_scale_is_the_scale_to_the_last_digit() -> None:
     data = long_csv() + b"\n9,r0,new,0.1234567\n"
     own_set = read_table(data, low=0.1234567)
@@ -169,16 +153,6 @@ def test_decimal_commas_are_read_as_points() -> None:
         read_table(thousands, value="stars")
 
 
-def test_files_of_another_kind_are_told_so() -> None:
-    with pytest.raises(DataError, match="The table has 1 column; one rating a row takes three"):
-        read_table(b"some words and more words\n" * 30)
-    message = "no document holds a word of three letters; is 'n' the column"
-    with pytest.raises(DataError, match=message):
-        own.read("documents", "a.csv", b"n,m\n" + b"123456,7\n" * 30, text="n")
-    times = b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30
-    assert own.inspect("documents", "a.csv", times).reading.text == "said"
-
-
 def test_usual_settings_fit_a_small_set() -> None:
     own_set = read_table(long_csv(60, 12), name="own-ratings-x")
     large, small = {"rank": 12, "item_share": 0.15}, {"rank": 2, "item_share": 0.9}
@@ -225,44 +199,6 @@ def test_names_that_begin_alike_are_held_out_apart() -> None:
     rows = [f"{'u' * 90}{u},i{i},{(u + i) % 5 + 1}" for u in range(9) for i in range(4)]
     ratings = read_table(table_of(*rows)).ratings
     assert ratings.n_users == len({*ratings.drawing_numbers.tolist()}) == 9
-
-
-PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
-QUOTED = [f'"u{k % 9}","film, {k % 7}",{k % 5 + 1}' for k in range(90)]
-ALLOWED = "4 cells where the others have 3: put quotes around a cell that holds the separator"
-
-# no row names: they repeat
-SHIFTED = "4 cells and the heading 3: name every column, or put quotes around a cell that holds"
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([*PLAIN[:5], "u,Good, Bad,4", *PLAIN], f"line 7 has {ALLOWED}"),
-        (
-            [*QUOTED[:5], '"u","i,4', *QUOTED],
-            f"lines 7 to 8, which a quote holds together, have {ALLOWED}",
-        ),
-        ([*QUOTED, '"u","i,4'], "a quote is opened in line 92 and never closed: close it, or"),
-        ([f"{line},5" for line in PLAIN], f"line 2 has {SHIFTED}"),
-        ([f"u{k % 250},i{k % 7},{k % 5 + 1},5" for k in range(500)], f"line 2 has {SHIFTED}"),
-        ([line.replace(",", ",The Good, ", 1) for line in PLAIN], f"line 2 has {SHIFTED}"),
-    ],
-    ids=[
-        "a cell too many",
-        "a quote within",
-        "a quote at the end",
-        "decimal commas",
-        "many users",
-        "titles",
-    ],
-)
-def test_a_line_that_does_not_fit_is_named_with_what_is_allowed(
-    lines: list[str], message: str
-) -> None:
-    for end in ("", "\n\n"):
-        with pytest.raises(DataError, match=re.escape(f"a.csv: {message}")):
-            read_table(table_of(*lines) + end.encode())
 
 
 def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:

@@ -10,7 +10,6 @@ from PIL import Image
 from dpmc_core.datasets import own
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
-from dpmc_core.errors import DataError
 from tests.own.files import faces_like, npy, picture_file, zipped
 
 EVERY_WORD = TextFilter(min_documents=1, max_share=1)
@@ -50,6 +49,11 @@ def test_a_line_ends_at_lf_cr_lf_or_cr_and_nowhere_else() -> None:
     assert (len(documents.texts), documents.places.given) == (5, 5)
 
 
+def test_times_are_no_texts() -> None:
+    times = b"time,said\n" + b"2026-11-22T10:11:12.123456+00:00,a good book\n" * 30
+    assert own.inspect("documents", "a.csv", times).reading.text == "said"
+
+
 def test_a_missing_label_is_none_and_labels_are_whole() -> None:
     long = "class " + "x" * 100
     rows = [f"some words here {k},{label}" for k, label in enumerate((long + "1", long + "2") * 3)]
@@ -64,17 +68,6 @@ def test_classes_are_one_in_either_normal_form() -> None:
     files = {f"{f}/{k}.txt": b"some words" for k, f in enumerate([*folders, "hiver", "hiver"])}
     documents = own.read("documents", "a.zip", zipped(files)).documents
     assert set(documents.labels) == {"été", "hiver"}
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("size", [150, 3000])
-def test_bytes_that_are_no_text_are_refused_inside_an_archive_as_outside(
-    size: int, packed: bool
-) -> None:
-    noise = np.random.default_rng(3).integers(1, 256, size, dtype=np.uint8).tobytes()
-    files = {f"{k}.txt": b"some words" for k in range(6)} | {"noise.txt": noise}
-    with pytest.raises(DataError, match=r"noise\.txt is no text; TXT, CSV or a zip archive"):
-        own.read("documents", *(("a.zip", zipped(files)) if packed else ("noise.txt", noise)))
 
 
 def read_pictures(files: dict[str, bytes]) -> Samples:
