@@ -316,39 +316,6 @@ def test_the_audit_command(terminal: Terminal) -> None:
     assert "100 outputs of each dataset" in printed.err
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("audit --epsilon 0", "epsilon = '0' is not allowed"),
-        ("audit --runs many", "runs = 'many'"),
-        ("audit --case x", "case = 'x'"),
-        ("audit --target svd", "target = 'svd'"),
-        ("audit --spec {", "spec = '{'"),
-        ("account", "family = '(none)' is not allowed: it must be one of huber"),
-        ("account laplace --delta 1", "delta = '1' is not allowed"),
-        ("account laplace --delta 0", "delta = '0' is not allowed"),
-        ("account laplace --target-epsilon -1", "target_epsilon = '-1' is not allowed"),
-        ("account laplace --l1 1 --l2 2", "l2_sensitivity = 2"),
-        ("account laplace --count 1.5", "count = '1.5'"),
-        (
-            "account laplace --alpha 2",
-            "alpha = 2.0 is not allowed: it must be left out for laplace",
-        ),
-        ("account laplace --scale 1 --variance 1", "left out when scale is given"),
-        (
-            "account laplace --ledger x.json",
-            "family = 'laplace' is not allowed: it must be left out with --ledger",
-        ),
-        ("account --ledger none.json", "cannot be read"),
-        ("account staircase --scale 1", "left out for staircase"),
-        ("mechanism laplace --release x", "release = 'x'"),
-        ("mechanism staircase --release 1", ""),
-    ],
-)
-def test_commands_refuse_in_one_sentence(line: str, message: str, terminal: Terminal) -> None:
-    assert message in terminal.refusal(line)
-
-
 def test_the_account_command(terminal: Terminal, tmp_path: Path) -> None:
     result = terminal.json("account huber --alpha 1.5 --l1 0.5 --count 100 --target-epsilon 1")
     answers = {a["method"]: a["epsilon"] for a in result["statement"]["accounts"]}

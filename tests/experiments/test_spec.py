@@ -418,23 +418,6 @@ def test_a_flat_name_has_one_meaning() -> None:
     assert len({card.config for card in CARDS}) == len(CARDS)  # by which a spec finds its card
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "complete private-means --dataset skewed --epsilon 1",
-        "complete dpals --total-epsilon 1",
-        "complete private-means --epsilon 1",
-        """complete --spec '{"version": 2, "algorithm": {"name": "private-means"}, """
-        """"noise": {"epsilon": 1.0}}'""",
-        "factorize private-nmf --dataset cartoon --epsilon 5",
-    ],
-)
-def test_an_amount_of_noise_without_a_mechanism_is_never_a_run_without_noise(
-    line: str, terminal: Terminal
-) -> None:
-    assert "left out without noise; choose a mechanism" in terminal.refusal(line)
-
-
 def test_a_spec_holds_nothing_that_it_does_not_name() -> None:
     """What is not named would be no part of the seed of the noise: two runs would share it."""
     data, card = config_of("skewed")(dataset="skewed"), ALGORITHMS["dpals"]

@@ -32,24 +32,6 @@ def test_what_is_none(text: str) -> None:
         parse("alpha", text)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("mechanism laplace --scale -1e5", "scale = '-1e5' is not allowed"),
-        ("mechanism laplace --scale -.5", "scale = '-.5' is not allowed"),
-        ("mechanism laplace --scale 1_5", "scale = '1_5' is not allowed"),
-        ("mechanism laplace --release 1_5", "release = '1_5' is not allowed"),
-        ("complete als --reg -1e-5", "reg = '-1e-5' is not allowed"),
-        ("complete als --rank 1_6", "rank = '1_6' is not allowed"),
-        ("mechanism laplace --samples 1_0", "samples = '1_0' is not allowed"),
-    ],
-)
-def test_options_take_negative_numbers_and_refuse_what_is_none(
-    line: str, message: str, terminal: Terminal
-) -> None:
-    assert message in terminal.refusal(line)
-
-
 def test_a_negative_number_with_an_exponent_is_a_value(terminal: Terminal) -> None:
     release = terminal.json("mechanism laplace --release -1e5")["release"]
     assert release["value"] == pytest.approx(-1e5, rel=0.01)
@@ -83,17 +65,10 @@ def test_files_may_begin_with_a_byte_order_mark(
     assert read(data) == read(text.encode())
 
 
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (SweepSpec.from_toml, READERS[0][1]),
-        (project_from_toml, READERS[1][1]),
-        (read_json, READERS[2][1]),
-        (ledger_from_text, READERS[3][1]),
-    ],
-)
-def test_so_may_texts(read: Callable[[str], object], text: str) -> None:
-    assert read(f"\ufeff{text}") == read(text)
+def test_so_may_texts() -> None:
+    readers = SweepSpec.from_toml, project_from_toml, read_json, ledger_from_text
+    for read, (_, text) in zip(readers, READERS, strict=False):
+        assert read(f"\ufeff{text}") == read(text), read
 
 
 def test_text_in_another_encoding_is_named() -> None:

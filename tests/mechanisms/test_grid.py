@@ -1,6 +1,5 @@
 """Exact sampling on a grid: the law, the guarantee of what is released, and what is refused."""
 
-import json
 import math
 import random
 from fractions import Fraction
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmc_core.cli.common.main import main
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.mechanisms.grid import (
@@ -20,6 +18,7 @@ from dpmc_core.mechanisms.grid import (
     release_on_grid,
     sample_on_grid,
 )
+from tests.terminal import Terminal
 
 LAPLACE = Laplace(scale=1.0)
 NOISES: list[Mechanism] = [
@@ -150,16 +149,14 @@ def test_delta_on_the_grid_is_that_of_the_continuous_noise(noise: Mechanism, ste
     [("gaussian --scale 1e6 --sensitivity 1e-4", 1.0), ("laplace --scale 5e6", 4.0)],
 )
 def test_the_command_says_what_the_released_number_spends(
-    words: str, moved: float, capsys: pytest.CaptureFixture[str]
+    words: str, moved: float, terminal: Terminal
 ) -> None:
-    command = ["mechanism", *words.split(), "--release", "41.7", "--delta", "1e-8"]
-    assert main([*command, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    command = f"mechanism {words} --release 41.7 --delta 1e-8"
+    printed = terminal.json(command)
     noise = Gaussian(scale=1e6) if moved == 1 else Laplace(scale=5e6)
     assert printed["sensitivity"] == printed["release"]["sensitivity"] == moved
     assert printed["epsilon_at_delta"] == noise.epsilon_at_delta(1e-8, moved) > 0
-    assert main(command) == 0
-    assert f"sensitivity {moved:g} (" in capsys.readouterr().out
+    assert f"sensitivity {moved:g} (" in terminal.output(command)
 
 
 @pytest.mark.parametrize(

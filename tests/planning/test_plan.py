@@ -199,31 +199,6 @@ def test_a_mechanism_as_good_as_the_best_is_named_if_it_is_simpler() -> None:
     assert of(answer, "huber").epsilon == pytest.approx(answer.best.epsilon, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("plan", "epsilon is missing: it must be given, or people and margin"),
-        ("plan --margin 1 --people 9 --epsilon 1", "it must be left out, or another of"),
-        ("plan count --margin 1 --people 9", "left out for a count"),
-        ("plan --margin 1 --people 9 --low 5 --high 5", "low = 5.0 is not allowed"),
-        ("plan --margin 0 --people 9", "margin = '0' is not allowed"),
-        ("plan median --margin 1", "one of mean, sum, count, histogram"),
-        ("plan --margin 1 --people 9 --delta 0.5", "at most 0.01"),
-        ("plan --margin 50 --people 9", "the middle of the range is never further off"),
-        ("plan count --margin 1 --low 3", "left out for a count, which does not read"),
-        ("plan --margin 1 --people 9 --bins 7", "left out for a mean, which does not read"),
-        ("plan count --epsilon nan", "epsilon = 'nan' is not allowed"),
-        ("plan mode --margin 3", "mode"),
-        ("plan count --query sum --margin 3", "query"),
-        ("plan --bins x", "bins = 'x'"),
-        ("plan project", "file"),
-        ("plan mean project", "project"),
-    ],
-)
-def test_contradictions_end_in_one_sentence(line: str, message: str, terminal: Terminal) -> None:
-    assert message in terminal.refusal(line)
-
-
 def test_a_goal_that_cannot_be_reached_says_what_can() -> None:
     with pytest.raises(DataError, match=r"cannot be reached.* at ε = 100 it is ±.*people at ε = 1"):
         plan(PlanSpec(margin=1e-9, people=3, releases=2))
