@@ -7,6 +7,7 @@ and JSON, links, command-line flags, widgets and the table in the docs are made 
 fields hold live objects (a mechanism, a budget) that no parameter names.
 """
 
+import json
 from collections.abc import Hashable
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
@@ -15,6 +16,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
+
+Settings = dict[str, Any]  # names of parameters and their values
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,14 @@ class Config:
 
     def consistent(self) -> None:
         """Check rules between fields; raises ``ParameterError``."""
+
+    def as_dict(self) -> Settings:
+        """The values of its parameters, JSON-able."""
+        return values_of(self)
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.as_dict(), sort_keys=True)
 
 
 def values_of(config: Config) -> dict[str, Any]:

@@ -4,6 +4,8 @@ One class per thing a caller can do about it. Every message is one sentence for 
 wrong, which value, what is allowed. Pages and the command line show the message and nothing else.
 """
 
+from collections.abc import Iterable
+
 
 class DPMCError(Exception):
     """Base of every error raised on purpose; its text is fit to be shown to a visitor."""
@@ -27,6 +29,20 @@ class ParameterError(DPMCError, ValueError):
     def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, object, str]]:
         """Pickle by the three parts, so that the error survives a process boundary."""
         return type(self), (self.name, self.value, self.allowed)
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise ``ParameterError`` unless ``value`` is one of the ``allowed`` names."""
+    names = tuple(allowed)
+    if value not in names:
+        raise ParameterError(name, value, "one of " + ", ".join(names))
+
+
+def check_names(what: str, given: Iterable[object], known: Iterable[str]) -> None:
+    """Raise ``ParameterError`` about ``what`` unless all that is ``given`` is ``known``."""
+    names = sorted(known)
+    for name in given:
+        check_choice(what, name, names)
 
 
 class DataError(DPMCError, ValueError):

@@ -14,6 +14,8 @@ from typing import Any
 
 from dpmc_core.paths import DATA
 
+JsonObject = dict[str, Any]  # what can be written as JSON, but for what ``finite`` takes out
+
 _FILE = DATA / "papers" / "printed.csv"
 
 

@@ -2,12 +2,12 @@
 
 import argparse
 import math
-from typing import Any
 
 from dpmc_core import limits
-from dpmc_core.cli.common.options import parsed
+from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.mechanism import build_noise
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy import (
     Ledger,
     Release,
@@ -18,9 +18,10 @@ from dpmc_core.privacy import (
     state,
     subject,
 )
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 _NOISE = ("alpha", "scale", "variance")
+# the range of each, and what it is
 _OTHER = {
     "l1": ("sensitivity", "most that one person moves the released vector in the ℓ1 norm"),
     "l2": (
@@ -41,31 +42,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--ledger", metavar="FILE", help="a ledger or a run's result, as the app exports it (JSON)"
     )
     for name in _NOISE:
-        limit = limits.LIMITS[name]
-        parser.add_argument(f"--{name}", metavar="X", help=f"{limit.meaning}; {limit.allowed}")
-    for name, (limit_name, meaning) in _OTHER.items():
-        parser.add_argument(
-            f"--{name}", metavar="X", help=f"{meaning}; {limits.LIMITS[limit_name].allowed}"
-        )
-    parser.add_argument(
-        "--delta",
-        metavar="X",
-        default="1e-5",
-        help=f"δ at which ε is read; {limits.LIMITS['account_delta'].allowed} (1e-5)",
-    )
-    parser.add_argument(
-        "--target-epsilon",
-        metavar="X",
-        help=(
-            "also find the least noise, same family and shape, with at most this ε; "
-            f"{limits.LIMITS['epsilon'].allowed}"
-        ),
-    )
+        add_number(parser, name, name)
+    for name, (limit, meaning) in _OTHER.items():
+        add_number(parser, name, limit, meaning=meaning)
+    add_number(parser, "delta", "account_delta", 1e-5, "δ at which ε is read")
+    target = "also find the least noise, same family and shape, with at most this ε"
+    add_number(parser, "target_epsilon", "epsilon", meaning=target)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Run ``account``: the statement of a ledger, and the least noise for a target."""
-    delta = parsed("delta", "account_delta", arguments.delta)
+    delta, target = arguments.delta, arguments.target_epsilon
     if arguments.ledger is not None:
         given = [
             name for name in ("family", *_NOISE, *_OTHER) if getattr(arguments, name) is not None
@@ -82,10 +69,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     else:
         ledger = _described(arguments)
     statement = state(ledger, delta)
-    result: dict[str, Any] = {"statement": statement.as_dict(), "ledger": ledger.as_dict()}
+    result: JsonObject = {"statement": statement.as_dict(), "ledger": ledger.as_dict()}
     calibrated = None
-    if arguments.target_epsilon is not None:
-        target = parsed("target_epsilon", "epsilon", arguments.target_epsilon)
+    if target is not None:
         calibrated = least_noise(ledger, target, delta)
         result["least_noise"] = {
             "target_epsilon": target,
@@ -99,56 +85,29 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _described(arguments: argparse.Namespace) -> Ledger:
-    numbers = {
-        name: parsed(name, limit_name, getattr(arguments, name))
-        for name, limit_name in [(n, n) for n in _NOISE]
-        + [(n, spec[0]) for n, spec in _OTHER.items()]
-        if getattr(arguments, name) is not None
-    }
-    coordinates, count = int(numbers.pop("coordinates", 1)), int(numbers.pop("count", 1))
-    l1, l2 = numbers.pop("l1", None), numbers.pop("l2", None)
-    if l1 is None and l2 is None:
-        l1 = l2 = 1.0
-    elif l1 is None:
-        assert l2 is not None
-        l1 = coordinates**0.5 * l2
+    given = {n: getattr(arguments, n) for n in _NOISE if getattr(arguments, n) is not None}
+    coordinates, l1, l2 = arguments.coordinates or 1, arguments.l1, arguments.l2
+    if l1 is None:
+        l1 = 1.0 if l2 is None else coordinates**0.5 * l2
+        l2 = l2 or 1.0
+    shape = FAMILIES[arguments.family].shape
+    if "alpha" in shape:
+        given.setdefault("alpha", limits.LIMITS["alpha"].default)
+    if "gamma" in shape and "scale" not in given:  # staircase noise has no usual ε here
+        given.setdefault("variance", 2.0)
     release = Release(
         what="a vector described on the command line",
-        mechanism=_noise(arguments.family, numbers, l1),
+        mechanism=build_noise(arguments.family, given, l1, arguments.delta),
         l1_sensitivity=l1,
         l2_sensitivity=l1 if l2 is None else l2,
         unit="record",
         neighbours="add/remove-one",
         coordinates=coordinates,
-        count=count,
+        count=arguments.count or 1,
         sound=False,
         source="given on the command line",
     )
     return Ledger((release,))
-
-
-def _noise(family: str, given: dict[str, float], sensitivity: float) -> Mechanism:
-    kind: Any = FAMILIES[family]
-    if "alpha" in given and "alpha" not in kind.shape:
-        raise ParameterError("alpha", given["alpha"], f"left out for {family}, which has no alpha")
-    if "scale" in given and "variance" in given:
-        raise ParameterError(
-            "variance",
-            given["variance"],
-            "left out when scale is given (one of them sets the noise)",
-        )
-    shape = {}
-    if "alpha" in kind.shape:
-        shape = {"alpha": given.get("alpha", limits.LIMITS["alpha"].default)}
-    if family == "staircase":
-        if "scale" in given:
-            raise ParameterError(
-                "scale", given["scale"], "left out for staircase noise; give its variance"
-            )
-        return kind.with_variance(given.get("variance", 2.0), sensitivity=sensitivity)
-    if "variance" in given:
-        return kind.with_variance(given["variance"], **shape)
-    return kind(scale=given.get("scale", 1.0), **shape)
 
 
 def _print_account(

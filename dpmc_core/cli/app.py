@@ -6,11 +6,12 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 from dpmc_core.cli.common.main import EXTRAS
+from dpmc_core.cli.common.options import add_number
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit
+from dpmc_core.wording import JsonObject
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _NEEDS = [name for name, extra in EXTRAS.items() if extra in ("app", "data", "text", "runs")]
@@ -19,12 +20,12 @@ _PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("--port", default="8501", help=f"{_PORT.meaning} (8501)")
+    add_number(parser, "port", _PORT, 8501)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Become Streamlit's server, in the folder of the app: its settings are read from there."""
-    port = int(_PORT.parse(arguments.port))
+    port = arguments.port
     for name in _NEEDS:
         if importlib.util.find_spec(name) is None:
             raise DataError(

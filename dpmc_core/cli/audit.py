@@ -1,9 +1,9 @@
 """The command ``audit``: attack a release with and without one person, and bound its ε."""
 
 import argparse
-from typing import Any
+from dataclasses import replace
 
-from dpmc_core.cli.common.options import add_parameters, last_of
+from dpmc_core.cli.common.options import add_number, add_parameters, last_of
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
@@ -11,12 +11,13 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
-from dpmc_core.limits import Limit
+from dpmc_core.limits import LIMITS
 from dpmc_core.privacy.attack import Bound
-from dpmc_core.wording import printable, three
+from dpmc_core.wording import JsonObject, printable, three
 
 _HOLDS = ("ratings", "images", "documents")
-_DELTA = Limit("delta", 0, 1, "δ of a claim, 0 for pure ε", open_high=True)
+# of outputs it may be 0, for pure ε
+_DELTA = replace(LIMITS["account_delta"], low=0)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a CSV of your own mechanism's outputs: a column 'inside' (1 with the record, 0 "
         "without), the others released numbers; with --epsilon, --delta (0) and --confidence",
     )
-    add_parameters(parser, parameters(AuditSpec))
+    add_parameters(parser, {n: p for n, p in parameters(AuditSpec).items() if n != "delta"})
+    add_number(parser, "delta", _DELTA)
     parser.add_argument(
         "--dataset", help="what an algorithm is run on, in the place of a small made table"
     )
@@ -43,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Run the audit, with progress on standard error."""
     if arguments.outputs is not None:
         return _own_outputs(arguments)
@@ -58,13 +60,10 @@ def _held(target: str | None) -> tuple[str, ...]:
     return ("images", "documents") if target in FACTOR_TARGETS else ("ratings",)
 
 
-def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
+def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
     given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
-    for name, parameter in parameters(AuditSpec).items():
-        text = getattr(arguments, name)
-        if text is not None:
-            given[name] = parameter.parse(text)
-    named = {"dataset": own or arguments.dataset, "record": arguments.record}
+    named = {name: getattr(arguments, name) for name in parameters(AuditSpec)}
+    named |= {"dataset": own or arguments.dataset, "record": arguments.record}
     given |= {name: value for name, value in named.items() if value is not None}
     allowed = (
         ALGORITHMS[given["target"]].mechanisms if given.get("target") in FACTOR_TARGETS else ()
@@ -94,7 +93,7 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> dict[str, Any]:
     return result.summary()
 
 
-def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
+def _own_outputs(arguments: argparse.Namespace) -> JsonObject:
     """Audit a claim on the outputs in a file."""
     used = ("epsilon", "delta", "confidence")
     for name in ("spec", "dataset", "data", "read", "record", *parameters(AuditSpec)):
@@ -103,12 +102,7 @@ def _own_outputs(arguments: argparse.Namespace) -> dict[str, Any]:
             raise ParameterError(name, getattr(arguments, name), allowed)
     if arguments.epsilon is None:
         raise ParameterError("epsilon", None, "given with --outputs: it is the claim")
-    known = parameters(AuditSpec)
-    said = {
-        name: (_DELTA if name == "delta" else known[name]).parse(getattr(arguments, name))
-        for name in used
-        if getattr(arguments, name) is not None
-    }
+    said = {n: getattr(arguments, n) for n in used if getattr(arguments, n) is not None}
     result = audit_outputs(arguments.outputs, **said)
     if not arguments.json:
         print(result.verdict)

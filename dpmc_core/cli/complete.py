@@ -3,13 +3,13 @@
 import argparse
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from dpmc_core.cli.common.main import print_errors, print_statement
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
+from dpmc_core.wording import JsonObject
 
 TASKS = ("rate", "recommend")
 
@@ -20,13 +20,13 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     add_data(parser, "ratings")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Run it, print what came out, and return the summary."""
     with load_user_data(arguments, "ratings") as own:
         return _completed(arguments, spec_of(arguments, TASKS, own))
 
 
-def _completed(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
+def _completed(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
     result: RunResult | RecommendResult = last_of(steps(spec), arguments, _progress)
     if not arguments.json:
         _print_result(result)
@@ -44,8 +44,8 @@ def _progress(result: RunResult | RecommendResult) -> str:
 
 
 def _print_result(result: RunResult | RecommendResult) -> None:
-    final, statement = result.final, result.statement
-    if isinstance(final, RecommendMetrics):
+    if isinstance(result, RecommendResult):
+        final = result.final
         one = math.isnan(final.half_width)
         interval = (
             "(one held-out user: no interval)"
@@ -53,7 +53,6 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             else f"± {final.half_width:.4f} (95 %, over held-out users)"
         )
         print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")
-    if isinstance(result, RecommendResult):
         for name, value in result.baselines.items():
             print(
                 f"  {name:<12} {value:.4f}  "
@@ -61,5 +60,5 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             )
     else:
         print_errors(result.final, result.baselines, result.against_baseline, "held-out ratings")
-    print_statement(statement)
+    print_statement(result.statement)
     print(f"{result.seconds:.2f} s, {result.split.how}")

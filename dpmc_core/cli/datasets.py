@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress
+from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.common.user_data import READ, read_options
 from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
@@ -14,7 +15,7 @@ from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.wording import printable
+from dpmc_core.wording import JsonObject, printable
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +27,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = f"for read: {READ}"
     parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=text)
     parser.add_argument("--folder", metavar="FOLDER", help="for make and partition: a new folder")
-    for name, usual in (("users", "100000"), ("items", "5000"), ("ratings", "1000000")):
-        text = f"for make: how many {name} ({int(usual):,})"
-        parser.add_argument(f"--{name}", metavar="N", default=usual, help=text)
-    parser.add_argument("--files", metavar="N", default="8", help="partitions (8)")
-    parser.add_argument("--seed", metavar="N", default="0", help="for make: its seed (0)")
+    for name, usual, text in (
+        ("users", 100_000, "for make: how many users"),
+        ("items", 5000, "for make: how many items"),
+        ("ratings", 1_000_000, "for make: how many ratings"),
+        ("files", 8, "partitions"),
+        ("seed", 0, "for make: its seed"),
+    ):
+        add_number(parser, name, Limit(name, 0, 1e9, text, integer=True), usual)
     parser.add_argument("--workers", metavar="N", default="1", help="for make: processes (1)")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """List, fetch, make or rewrite; or say how a file is read."""
     if arguments.action == "read":
         return _read(arguments)
@@ -43,8 +47,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.action in ("make", "partition"):
         return _in_partitions(arguments)
     if arguments.action == "fetch":
-        if arguments.name is None:
-            raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
         known = entry(arguments.name)
         if known.present():
             if not arguments.json:
@@ -85,7 +87,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"datasets": listing}
 
 
-def _read(arguments: argparse.Namespace) -> dict[str, Any]:
+def _read(arguments: argparse.Namespace) -> JsonObject:
     """Say how a file is read, as the page does."""
     if arguments.name is None:
         raise ParameterError("file", None, "a file of ratings, documents or images")
@@ -107,7 +109,7 @@ def _read(arguments: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
+def _in_partitions(arguments: argparse.Namespace) -> JsonObject:
     """Write a folder for the command ``large``."""
     from dpmc_core.experiments.worker.cluster import SweepError
     from dpmc_core.partitioned.engine import WORKERS, engine_at
@@ -116,28 +118,23 @@ def _in_partitions(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.folder is None:
         raise ParameterError("--folder", None, "a new folder")
     folder = Path(arguments.folder)
-    numbers = {
-        name: int(Limit(name, 0, 1e9, "how many", integer=True).parse(getattr(arguments, name)))
-        for name in ("users", "items", "ratings", "files", "seed")
-    }
     if arguments.action == "partition":
-        if arguments.name is None:
-            raise ParameterError("dataset", "(none)", "one of " + ", ".join(catalogue()))
         if entry(arguments.name).holds == "ratings":
             ratings = load(arguments.name)
-            write_ratings(ratings, folder, numbers["files"])
-            made = {"ratings": len(ratings), "files": numbers["files"]}
+            write_ratings(ratings, folder, arguments.files)
+            made = {"ratings": len(ratings), "files": arguments.files}
         else:
             known: Any = config_of(arguments.name)
             samples = known(dataset=arguments.name).make()
-            size = write_samples(samples, folder, numbers["files"])
-            made = {"entries": size, "files": numbers["files"]}
+            size = write_samples(samples, folder, arguments.files)
+            made = {"entries": size, "files": arguments.files}
             made[f"{samples.unit}s"] = len(samples)
             if samples.shape is not None:
                 size_of = "x".join(map(str, samples.shape))
                 print(f"for large: --holds images --shape {size_of}", file=sys.stderr)
     else:
-        asked = Skewed(**numbers)
+        sizes = ("users", "items", "ratings", "files", "seed")
+        asked = Skewed(**{name: getattr(arguments, name) for name in sizes})
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
             try:
                 active = write_skewed(asked, folder, engine, partial(Progress(), "writing"))

@@ -3,7 +3,6 @@
 import argparse
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from dpmc_core.cli.common.main import print_statement
 from dpmc_core.cli.common.options import add_spec, last_of, spec_of
@@ -12,6 +11,7 @@ from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import FactorResult, RunSpec, steps
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, tc_w2v, top_words
+from dpmc_core.wording import JsonObject
 
 TASKS = ("factorize",)
 
@@ -27,13 +27,13 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     add_data(parser, "images", "documents")
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Run it, print what came out, and return the summary."""
     with load_user_data(arguments, "images", "documents") as own:
         return _factorized(arguments, spec_of(arguments, TASKS, own))
 
 
-def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> dict[str, Any]:
+def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
     if arguments.w2v and not samples_of(spec.data, clean=True).texts:
         raise ParameterError(
             "w2v",
@@ -61,7 +61,7 @@ def _progress(result: FactorResult) -> str:
     return f"round {last.iteration}/{rounds}: objective {last.objective:.5f}, {last.seconds:.1f} s"
 
 
-def _print(result: FactorResult, summary: dict[str, Any]) -> None:
+def _print(result: FactorResult, summary: JsonObject) -> None:
     final, statement = result.final, result.statement
     print(
         f"objective {final.objective:.5f} ± {final.half_width:.5f} (95 %, over the choice of "

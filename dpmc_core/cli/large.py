@@ -3,19 +3,22 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress, print_errors, print_statement
-from dpmc_core.cli.common.options import add_spec, after, last_of, parsed, spec_of
+from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, spec_of
 from dpmc_core.datasets import user_datasets
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.limits import Limit
 from dpmc_core.metrics import Comparison
 from dpmc_core.paths import read_file, read_text, text_lines
+from dpmc_core.wording import JsonObject
 
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
@@ -58,15 +61,17 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         "--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler, as tcp://host:8786"
     )
     work.add_argument("--workers", metavar="N", default="1", help="processes on this machine (1)")
-    work.add_argument("--memory-mb", metavar="N", help="memory of each of them (no limit)")
+    add_number(work, "memory_mb", _MEMORY)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Run it, print what came out, and return the summary; stopped by Ctrl-C, the same command
     goes on.
     """
     from dpmc_core.partitioned.engine import WORKERS, engine_at
+    from dpmc_core.partitioned.factorize import factorize_partitions
     from dpmc_core.partitioned.population import UnitPartitions, found_in
+    from dpmc_core.partitioned.run import FolderSet, partitioned_steps
     from dpmc_core.partitioned.source import check_user_column, open_folder
 
     for name in ("folder", "out"):
@@ -82,15 +87,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     source = open_folder(arguments.folder, *columns, ratings=arguments.holds == "ratings")
     if arguments.holds == "ratings" and not arguments.user_column:
         check_user_column(source)
-    spec_of(arguments, _tasks(arguments.holds), None)  # mistakes are told before files are read
+    # mistakes are told before files are read
+    spec = spec_of(arguments, _tasks(arguments.holds), None)
     given = _given(arguments)
     place = Path(arguments.out)
     before = (place / "result.json").exists()
-    memory = 0 if arguments.memory_mb is None else int(_MEMORY.parse(arguments.memory_mb))
-    fraction = 0.2
-    if getattr(arguments, "test_fraction", None) is not None:
-        fraction = parsed("test_fraction", "test_fraction", arguments.test_fraction)
-    seed = int(parsed("seed", "seed", arguments.split_seed or arguments.seed or "0"))
     progress = Progress()
     kept = len(list(place.glob("released/*.npz")))
     if kept and not before:
@@ -100,21 +101,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.scheduler is not None:
         where = f"on the workers of {arguments.scheduler}"
         print(f"{where}; where it has no worker, it waits a minute for one", file=sys.stderr)
-    with engine_at(arguments.scheduler, int(WORKERS.parse(arguments.workers)), memory) as engine:
+    workers, memory = int(WORKERS.parse(arguments.workers)), arguments.memory_mb or 0
+    with engine_at(arguments.scheduler, workers, memory) as engine:
         layout = found_in(
             source,
             engine,
             progress,
-            test_fraction=fraction if arguments.holds == "ratings" else 0.0,
-            seed=seed,
+            test_fraction=spec.data.test_fraction if arguments.holds == "ratings" else 0.0,
+            seed=spec.seed,
             given=given,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
+        learn: Callable[[RunSpec], Iterator[Any]]
         if arguments.holds == "ratings":
-            result = _completed(arguments, layout, engine, place, progress)
+            folder = FolderSet(layout)
+            learn = partial(
+                partitioned_steps, layout=layout, engine=engine, place=place, progress=progress
+            )
         else:
             units = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
-            result = _factorised(arguments, units, place)
+            folder = FolderSet(layout, arguments.holds, units.dimension)
+            learn = partial(factorize_partitions, units=units, place=place)
+        with user_datasets.using(folder):
+            steps = learn(spec_of(arguments, _tasks(arguments.holds), folder.name))
+            result: Any = last_of(steps, arguments, _progress)
+    if not arguments.json:
+        _print(result) if arguments.holds == "ratings" else _print_parts(result)
     if result.finished:
         shutil.rmtree(place / "copies", ignore_errors=True)
         if not arguments.json:
@@ -167,8 +179,7 @@ def _tasks(holds: str) -> tuple[str, ...]:
 
 
 def _shape_of(arguments: argparse.Namespace) -> tuple[int, int] | None:
-    if arguments.holds not in HOLDS:
-        raise ParameterError("holds", arguments.holds, "one of " + ", ".join(HOLDS))
+    check_choice("holds", arguments.holds, HOLDS)
     if (arguments.shape is not None) != (arguments.holds == "images"):
         allowed = "given for images, and for them alone, as 64x64"
         raise ParameterError("shape", arguments.shape, allowed)
@@ -178,32 +189,10 @@ def _shape_of(arguments: argparse.Namespace) -> tuple[int, int] | None:
     return int(_SIDE.parse(height)), int(_SIDE.parse(width))
 
 
-def _completed(
-    arguments: argparse.Namespace, layout: Any, engine: Any, place: Path, progress: Any
-) -> Any:
-    from dpmc_core.partitioned.run import FolderSet, partitioned_steps
-
-    with user_datasets.using(FolderSet(layout)):
-        spec = spec_of(arguments, _tasks(arguments.holds), FolderSet.name)
-        steps = partitioned_steps(spec, layout, engine, place, progress)
-        result = last_of(steps, arguments, lambda found: f"iteration {found.step.iteration}")
-    if not arguments.json:
-        _print(result)
-    return result
-
-
-def _factorised(arguments: argparse.Namespace, units: Any, place: Path) -> Any:
-    from dpmc_core.partitioned.factorize import factorize_partitions
-    from dpmc_core.partitioned.run import FolderSet
-
-    folder = FolderSet(units.layout, arguments.holds, units.dimension)
-    with user_datasets.using(folder):
-        spec = spec_of(arguments, _tasks(arguments.holds), folder.name)
-        steps = factorize_partitions(spec, units, place)
-        result = last_of(steps, arguments, lambda found: f"round {found.iteration}")
-    if not arguments.json:
-        _print_parts(result)
-    return result
+def _progress(result: Any) -> str:
+    if hasattr(result, "iteration"):
+        return f"round {result.iteration}"
+    return f"iteration {result.step.iteration}"
 
 
 def _print(result: Any) -> None:

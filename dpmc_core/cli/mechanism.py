@@ -6,59 +6,49 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core import limits
-from dpmc_core.cli.common.options import whole
+from dpmc_core.cli.common.options import add_number
 from dpmc_core.errors import ParameterError
-from dpmc_core.limits import number_of
+from dpmc_core.limits import LIMITS, Limit, number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
 from dpmc_core.mechanisms.grid import release_on_grid
+from dpmc_core.wording import JsonObject
+
+_NOISE = ("alpha", "scale", "variance", "epsilon", "gamma")
+_SAMPLES = Limit("samples", 0, 1000, "how many noise samples to print", integer=True)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument("family", choices=list(FAMILIES))
-    for name, limit, meaning in (
-        ("alpha", "alpha", "Huber's transition parameter"),
-        ("scale", "scale", "scale of the noise (σ for gaussian, b for laplace)"),
-        ("variance", "variance", "instead of --scale: the noise with this variance"),
+    for name, default, meaning in (
+        ("alpha", None, "Huber's transition parameter"),
+        ("scale", None, "scale of the noise (σ for gaussian, b for laplace)"),
+        ("variance", None, "instead of --scale: the noise with this variance"),
         (
             "epsilon",
-            "epsilon",
+            None,
             "instead of --scale: the noise with this ε at --sensitivity (staircase: its design ε)",
         ),
-        (
-            "sensitivity",
-            "sensitivity",
-            "most that one person moves the released number (default 1)",
-        ),
-        ("delta", "delta", "δ at which ε is read (default 1e-5)"),
-        ("gamma", "gamma", "staircase's step position (default: least variance)"),
+        ("sensitivity", 1.0, "most that one person moves the released number"),
+        ("delta", 1e-5, "δ at which ε is read"),
+        ("gamma", None, "staircase's step position (default: least variance)"),
+        ("seed", 0, "seed of the printed samples"),
     ):
-        parser.add_argument(
-            f"--{name}", metavar="X", help=f"{meaning}; {limits.LIMITS[limit].allowed}"
-        )
-    parser.add_argument("--seed", default="0", help="seed of the printed samples")
+        add_number(parser, name, name, default, meaning)
     parser.add_argument(
         "--release",
         metavar="VALUE",
         help="publish this number with noise sampled exactly on a grid (not repeatable)",
     )
-    parser.add_argument(
-        "--samples", default="0", help="how many noise samples to print (at most 1000)"
-    )
+    add_number(parser, "samples", _SAMPLES, 0)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Build the mechanism and print what it is."""
-    given = {
-        name: limits.parse(name, getattr(arguments, name))
-        for name in ("alpha", "scale", "variance", "epsilon", "sensitivity", "delta", "gamma")
-        if getattr(arguments, name) is not None
-    }
-    sensitivity, delta = given.get("sensitivity", 1.0), given.get("delta", 1e-5)
-    noise = _build_noise(arguments.family, given, sensitivity, delta)
-    count = whole("samples", arguments.samples, 1000)
-    rng = np.random.default_rng(int(limits.parse("seed", arguments.seed)))
+    given = {n: getattr(arguments, n) for n in _NOISE if getattr(arguments, n) is not None}
+    sensitivity, delta = arguments.sensitivity, arguments.delta
+    noise = build_noise(arguments.family, given, sensitivity, delta)
+    rng = np.random.default_rng(arguments.seed)
     released, rounding = None, ""
     if arguments.release is not None:
         try:
@@ -70,7 +60,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         rounding = f" ({sensitivity:g}, rounded up to the grid)"
         sensitivity = released.sensitivity
     pure = noise.epsilon(sensitivity)
-    result: dict[str, Any] = {
+    result: JsonObject = {
         "mechanism": {"name": noise.name, **asdict(noise)},
         "variance": noise.variance,
         "fisher_information": noise.fisher_information,
@@ -84,8 +74,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             "neighbours; exact"
         ),
     }
-    if count:
-        result["samples"] = [float(x) for x in noise.sample(count, rng)]
+    if arguments.samples:
+        result["samples"] = [float(x) for x in noise.sample(arguments.samples, rng)]
     if released is not None:
         result["release"] = asdict(released)
     if not arguments.json:
@@ -107,50 +97,33 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def _build_noise(
+def build_noise(
     family: str, given: dict[str, float], sensitivity: float, delta: float
 ) -> Mechanism:
+    """The noise that the ``given`` options set: one of its scale, its variance and its ε at this
+    ``sensitivity`` (and ``delta``), and its shape. Raises ``ParameterError``.
+    """
+    kind: Any = FAMILIES[family]
+    if family == "staircase" and "scale" in given:
+        allowed = "left out for staircase, which is set by its variance or its ε"
+        raise ParameterError("scale", given["scale"], allowed)
     ways = [name for name in ("scale", "variance", "epsilon") if name in given]
-    kind = FAMILIES[family]
-    if len(ways) > 1 and family != "staircase":
-        raise ParameterError(
-            ways[1],
-            given[ways[1]],
-            f"left out when {ways[0]} is given (one of them sets the noise)",
-        )
-    shape = {"alpha": given["alpha"]} if "alpha" in kind.shape and "alpha" in given else {}
+    if len(ways) > 1:
+        allowed = f"left out when {ways[0]} is given (one of them sets the noise)"
+        raise ParameterError(ways[1], given[ways[1]], allowed)
     for name in ("alpha", "gamma"):
         if name in given and name not in kind.shape:
             raise ParameterError(name, given[name], f"left out for {family}, which has no {name}")
-    if family == "staircase":
-        if "scale" in given:
-            raise ParameterError(
-                "scale",
-                given["scale"],
-                "left out for staircase, which is set by epsilon and sensitivity",
-            )
-        if "variance" in given and "epsilon" in given:
-            raise ParameterError(
-                "epsilon",
-                given["epsilon"],
-                "left out when variance is given (one of them sets the noise)",
-            )
-        if "variance" in given and "gamma" in given:
-            raise ParameterError(
-                "gamma",
-                given["gamma"],
-                "left out with variance, which takes the least-variance gamma",
-            )
-        if "variance" in given:
-            return kind.with_variance(given["variance"], sensitivity=sensitivity)
-        gamma = {"gamma": given["gamma"]} if "gamma" in given else {}
-        return kind.with_epsilon(given.get("epsilon", 1.0), sensitivity, **gamma)
+    shape = {name: given[name] for name in kind.shape if name in given}
+    if "variance" in given and "gamma" in given:
+        allowed = "left out with variance, which takes the least-variance gamma"
+        raise ParameterError("gamma", given["gamma"], allowed)
     if "variance" in given:
-        return kind.with_variance(given["variance"], **shape)
-    if "epsilon" in given:
+        at = {"sensitivity": sensitivity} if family == "staircase" else {}
+        return kind.with_variance(given["variance"], **shape, **at)
+    if "epsilon" in given or family == "staircase":
         extra = {} if kind.pure else {"delta": delta}
-        return kind.with_epsilon(given["epsilon"], sensitivity, **shape, **extra)
+        return kind.with_epsilon(given.get("epsilon", 1.0), sensitivity, **shape, **extra)
     if "alpha" in kind.shape:
-        shape.setdefault("alpha", limits.LIMITS["alpha"].default)
-    make: Any = kind
-    return make(scale=given.get("scale", 1.0), **shape)
+        shape.setdefault("alpha", LIMITS["alpha"].default)
+    return kind(scale=given.get("scale", 1.0), **shape)

@@ -5,16 +5,15 @@ Parsing and printing.
 
 import argparse
 import sys
-from typing import Any
 
-from dpmc_core.cli.common.options import parsed
+from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.sweep import add_store
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.paths import IN_CHECKOUT
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "entry", nargs="?", help="a table or figure, as huber-table-3; left out: list them"
     )
-    parser.add_argument("--jobs", default="1", metavar="N", help="runs at once (1)")
-    parser.add_argument("--trials", metavar="N", help="trials of each row (its own number)")
+    add_number(parser, "jobs", "sweep_jobs", 1, "runs at once")
+    add_number(parser, "trials", "sweep_seeds", meaning="trials of each row (its own number)")
     parser.add_argument(
         "--keep",
         action="store_true",
@@ -32,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Compute one, or list all."""
     if arguments.entry is None:
         listing = [
@@ -43,22 +42,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             for row in listing:
                 print(f"{row['id']:<18} {row['rows'] or '':>3}  {row['title']}")
         return {"papers": listing}
-    names = [e.id for e in ENTRIES if e.computed]
-    if arguments.entry not in names:
-        raise ParameterError("paper", arguments.entry, "one of " + ", ".join(names))
+    check_choice("paper", arguments.entry, (e.id for e in ENTRIES if e.computed))
     if arguments.keep and not IN_CHECKOUT:
         allowed = "left out: stored results are part of a checkout of the project"
         raise ParameterError("keep", True, allowed)
-    asked = arguments.trials
-    trials = None if asked is None else int(parsed("trials", "sweep_seeds", asked))
+    trials = arguments.trials
     if trials is not None and arguments.keep:
         raise ParameterError("trials", trials, "left out with --keep")
-    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
     with RunStore(arguments.store) as store:
         result = compute(
             arguments.entry,
             store,
-            jobs=jobs,
+            jobs=arguments.jobs,
             trials=trials,
             tell=lambda line: print(line, file=sys.stderr, flush=True),
         )

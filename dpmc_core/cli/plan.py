@@ -6,9 +6,9 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpmc_core.cli.common.options import add_parameters, add_spec, last_of, parsed, spec_of
+from dpmc_core.cli.common.options import add_number, add_parameters, add_spec, last_of, spec_of
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
@@ -19,7 +19,7 @@ from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES, halvings, within
 from dpmc_core.privacy import odds_sentence, read_ledger
-from dpmc_core.wording import counted, three
+from dpmc_core.wording import JsonObject, counted, three
 
 if TYPE_CHECKING:
     from dpmc_core.planning.goal import Search
@@ -50,6 +50,7 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    from dpmc_core.cli.sweep import add_store
     from dpmc_core.planning.goal import ModelPlan
 
     parser.epilog = (
@@ -60,8 +61,8 @@ def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     group = parser.add_argument_group("plan")
     group.add_argument("--vary", metavar="NAME", help="epsilon (usual), or n_users")
     add_parameters(group, parameters(ModelPlan))
-    group.add_argument("--jobs", default="2", metavar="N", help="runs at once (2)")
-    group.add_argument("--store", metavar="PLACE", help="where runs are kept (DPMC_STORE)")
+    add_number(group, "jobs", "sweep_jobs", 2, "runs at once")
+    add_store(group)
     add_data(parser, "ratings", "images", "documents")
 
 
@@ -71,7 +72,7 @@ def _tasks(words: Sequence[str]) -> tuple[str, ...]:
     return ("factorize",) if factorises else ("rate", "recommend")
 
 
-def _model(arguments: argparse.Namespace) -> dict[str, Any]:
+def _model(arguments: argparse.Namespace) -> JsonObject:
     """Search over runs, with progress on standard error."""
     from dpmc_core.experiments.store.records import PassingRuns
     from dpmc_core.experiments.store.store import RunStore
@@ -79,15 +80,14 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     from dpmc_core.planning.models import search
 
     known = parameters(ModelPlan)
-    typed = {name: getattr(arguments, name) for name in (*known, "vary")}
-    said = {n: known[n].parse(x) if n in known else x for n, x in typed.items() if x is not None}
-    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
+    named = {name: getattr(arguments, name) for name in (*known, "vary")}
+    said = {name: value for name, value in named.items() if value is not None}
     with load_user_data(arguments, *kinds_for([arguments.algorithm])) as own:
         if own is not None and arguments.secret is None:
             arguments.secret = False  # a plan repeats runs on paired seeds
         noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None
         if noisy and said.get("vary", "epsilon") == "epsilon":
-            arguments.epsilon = str(said.get("most", known["most"].default))
+            arguments.epsilon = said.get("most", known["most"].default)
         if arguments.algorithm is None:
             able = [n for n, card in of_task("rate", "factorize").items() if card.guarantee]
             raise ParameterError("algorithm", None, f"one of {', '.join(able)}")
@@ -103,7 +103,7 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
             return f"{runs}: between {three(state.low)} and {three(state.high)}"
 
         with PassingRuns() if own is not None else RunStore(arguments.store) as store:
-            looks = _changes(search(planned, store, jobs=jobs, sets=sets))
+            looks = _changes(search(planned, store, jobs=arguments.jobs, sets=sets))
             found = last_of(looks, arguments, told)
     if not arguments.json:
         made = counted(found.spent, "run", "runs")
@@ -119,7 +119,7 @@ def _model(arguments: argparse.Namespace) -> dict[str, Any]:
     return found.as_dict()
 
 
-def _project(arguments: argparse.Namespace) -> dict[str, Any]:
+def _project(arguments: argparse.Namespace) -> JsonObject:
     """Share one budget out among the releases of a file."""
     if arguments.file is None:
         raise ParameterError("file", None, "a TOML file that names the releases")
@@ -149,7 +149,7 @@ def _may_write(arguments: argparse.Namespace) -> None:
         raise ParameterError("keep", arguments.keep, allowed)
 
 
-def _write(place: str, ledger: dict[str, Any]) -> None:
+def _write(place: str, ledger: JsonObject) -> None:
     try:
         whole = Path(f"{place}.new")
         whole.write_text(json.dumps(ledger, indent=1), encoding="utf-8")
@@ -168,19 +168,18 @@ def _changes(states: Iterator[Search]) -> Iterator[Search]:
             yield found
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Answer the plan, for all mechanisms."""
     if arguments.query_name == MODEL:
         return _model(arguments)
     if arguments.query_name == PROJECT:
         return _project(arguments)
-    known = parameters(PlanSpec)
-    said = {name: getattr(arguments, name) for name in known}
+    said = {name: getattr(arguments, name) for name in parameters(PlanSpec)}
     if arguments.query_name is not None:
         if said["query"] is not None:
             raise ParameterError("query", said["query"], "given once")
         said["query"] = arguments.query_name
-    spec = PlanSpec(**{n: known[n].parse(text) for n, text in said.items() if text is not None})
+    spec = PlanSpec(**{name: value for name, value in said.items() if value is not None})
     made = plan(spec)
     changes = halved(made)
     if not arguments.json:

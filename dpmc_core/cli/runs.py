@@ -6,13 +6,13 @@ import argparse
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.store.store import FILTERS, RunStore
 from dpmc_core.experiments.sweeps.sweep import read_unkept
-from dpmc_core.wording import csv_text, printable, three
+from dpmc_core.wording import JsonObject, csv_text, printable, three
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """List, export, delete or add runs."""
     where = {
         name: [getattr(arguments, name)] for name in FILTERS if getattr(arguments, name) is not None

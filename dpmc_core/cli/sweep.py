@@ -4,11 +4,13 @@ import argparse
 import math
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.options import parsed
+from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.records import PassingRuns, Runs
@@ -17,7 +19,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import Made, finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import points_of
 from dpmc_core.paths import LOCAL, read_text
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 _EVERY = 2.0  # seconds between lines of progress
 _LARGEST = 1_000_000  # bytes of a sweep's file
@@ -26,7 +28,7 @@ _LARGEST = 1_000_000  # bytes of a sweep's file
 def add(parser: argparse.ArgumentParser) -> None:
     """Options of ``sweep``."""
     parser.add_argument("file", help="a TOML file: [base] settings, [grid] lists of values, seeds")
-    parser.add_argument("--jobs", default="2", metavar="N", help="runs at once on this machine (2)")
+    add_number(parser, "jobs", "sweep_jobs", 2, "runs at once on this machine")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler, as tcp://host:8786"
     )
@@ -34,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
+def add_store(parser: Any) -> None:
     """Where runs are kept."""
     parser.add_argument(
         "--store",
@@ -43,16 +45,18 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> dict[str, Any]:
+def run(arguments: argparse.Namespace) -> JsonObject:
     """Make the runs of a sweep; stopped by Ctrl-C, the same command goes on.
 
     Runs on own data are held in memory only.
     """
-    text = _text(arguments.file)
+    with _named(arguments.file):
+        text = read_text(Path(arguments.file), _LARGEST)
     # which files fit, before the sweep is read: it may name the set that these become
     listed = re.findall(r"\balgorithm\W*=\s*(\[[^\]]*\]|.*)", text)
     with load_user_data(arguments, *kinds_for(re.findall(r"[\w-]+", " ".join(listed)))) as own:
-        spec = _read(arguments.file, text)
+        with _named(arguments.file):
+            spec = SweepSpec.from_toml(text)
         if own is None:
             with RunStore(arguments.store) as store:
                 return _made(spec, store, store.place, arguments)
@@ -63,37 +67,27 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         return _made(spec, PassingRuns(), "memory, until this ends", arguments)
 
 
-def _text(file: str) -> str:
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    """Say of which ``file`` a mistake in it is."""
     try:
-        return read_text(Path(file), _LARGEST)
+        yield
     except DataError as error:
-        raise _unreadable(file, error) from None
-
-
-def _read(file: str, text: str) -> SweepSpec:
-    try:
-        return SweepSpec.from_toml(text)
-    except DataError as error:
-        raise _unreadable(file, error) from None
+        allowed = f"a TOML file that can be read: {error}"
+        raise ParameterError("sweep file", file, allowed.rstrip(".")) from None
     except ParameterError as error:
         if error.name != "sweep file":
             raise
         raise ParameterError("sweep file", file, error.allowed) from None
 
 
-def _unreadable(file: str, error: DataError) -> ParameterError:
-    allowed = f"a TOML file that can be read: {error}"
-    return ParameterError("sweep file", file, allowed.rstrip("."))
-
-
-def _made(
-    spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespace
-) -> dict[str, Any]:
-    jobs = int(parsed("jobs", "sweep_jobs", arguments.jobs))
+def _made(spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespace) -> JsonObject:
     last, said = None, -_EVERY
     sets = () if spec.own is None else (spec.own,)
     try:
-        for last in sweep(spec, store, jobs=jobs, scheduler=arguments.scheduler, sets=sets):
+        for last in sweep(
+            spec, store, jobs=arguments.jobs, scheduler=arguments.scheduler, sets=sets
+        ):
             if last.seconds - said >= _EVERY or last.done == last.total:
                 said = last.seconds
                 print(_progress(last), file=sys.stderr)

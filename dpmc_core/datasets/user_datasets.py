@@ -5,6 +5,7 @@ code that runs for somebody else finds nothing. A server of many visitors says b
 runs. What a set holds, and how a file becomes one, is in ``own``.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -92,3 +93,32 @@ def find(name: str) -> UserDataset:
         )
     mine: UserDataset = found
     return mine
+
+
+def flags(values: Mapping[str, Any]) -> list[str]:
+    """The options of a command that say ``values``; an own ``dataset`` is read from its file."""
+    out = []
+    for name, value in values.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name == "dataset" and is_own(value):
+            out.append(find(value).words())
+        elif value is True:
+            out.append(flag)
+        elif isinstance(value, float) and float(short := f"{value:g}") == value:
+            out.append(f"{flag} {short}")
+        else:
+            out.append(f"{flag} {shlex.quote(str(value))}")
+    return out
+
+
+def keywords(values: Mapping[str, Any]) -> str:
+    """Arguments of a call in Python; an own ``dataset`` is ``mine``, which ``lines_of`` reads."""
+    own = is_own(values.get("dataset", ""))
+    said = {name: repr(value) for name, value in values.items()}
+    said |= {"dataset": "mine.name"} if own else {}
+    return ", ".join(f"{name}={value}" for name, value in said.items())
+
+
+def lines_of(name: str) -> str:
+    """The Python lines that read the own set called ``name``; none for another set."""
+    return find(name).lines() if is_own(name) else ""

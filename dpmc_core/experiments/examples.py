@@ -12,6 +12,7 @@ from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, SweepSpec
 from dpmc_core.experiments.sweeps.sweep import finished
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.paths import RESULTS
+from dpmc_core.wording import JsonObject
 
 # by group; made by ``python -m benchmarks.examples GROUP``
 FILES = {name: RESULTS / f"{name}.json" for name in ("tradeoffs", "completion", "factorization")}
@@ -27,7 +28,7 @@ class Example:
 
     spec: Any
     runs: tuple[tuple[Planned, Record], ...]
-    made: dict[str, Any]
+    made: JsonObject
 
     @cached_property
     def points(self) -> list[Point]:
@@ -67,13 +68,13 @@ def names(group: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=len(FILES))
-def _read(group: str) -> dict[str, Any]:
+def _read(group: str) -> JsonObject:
     with FILES[group].open(encoding="utf-8") as file:
-        raw: dict[str, Any] = json.load(file)
+        raw: JsonObject = json.load(file)
     return raw
 
 
-def write(group: str, name: str, spec: ManyRuns, store: Runs, made: dict[str, Any]) -> None:
+def write(group: str, name: str, spec: ManyRuns, store: Runs, made: JsonObject) -> None:
     """Put the finished runs of ``spec`` that ``store`` has among the examples of ``group``."""
     parts = () if group == "tradeoffs" else _SUMMARY
     rows = [

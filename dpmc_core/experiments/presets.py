@@ -8,11 +8,11 @@ that explains it.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dpmc_core.completion import moments, recommending
+from dpmc_core.config import Settings
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.experiments.spec import RunSpec
@@ -28,7 +28,7 @@ PRESETS: dict[str, str] = {
 
 # where users are protected: a synthetic set on which everything takes seconds, and settings of
 # DPALS that did well on it
-PEOPLE: dict[str, Any] = {
+PEOPLE: Settings = {
     "dataset": "skewed",
     "n_users": 4000,
     "n_items": 300,
@@ -49,7 +49,7 @@ PEOPLE: dict[str, Any] = {
 
 # what differs for likes: one of the best of some sixty random settings of DPALS at ε = 5 on
 # MovieLens 1M (another split than the tables')
-LIKING: dict[str, Any] = {
+LIKING: Settings = {
     "rank": 16,
     "reg": 2.0,
     "iterations": 1,
@@ -61,7 +61,7 @@ LIKING: dict[str, Any] = {
     "items_per_user": 50,
 }
 
-_PUBLISHED: dict[str, dict[str, Any]] = {
+_PUBLISHED: dict[str, Settings] = {
     # Table 2; nearly all observed entries train, the error is taken on the whole matrix. Sizes and
     # c are not printed.
     "low-rank": {"rank": 5, "reg": 0.5, "iterations": 50, "inner": 20, "test_fraction": 0.01},
@@ -78,22 +78,16 @@ _PUBLISHED: dict[str, dict[str, Any]] = {
         "zeros": "rating",
     },
 }
-_WELL: dict[str, dict[str, Any]] = {
+_WELL: dict[str, Settings] = {
     "low-rank": {"rank": 5, "reg": 0.5},
     "orthogonal": {"rank": 5, "reg": 0.5},
     "skewed": {"rank": 8, "reg": 8.0},
     "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
 }
-_USUAL: dict[str, Any] = {
-    "rank": 32,
-    "reg": 10.0,
-    "iterations": 20,
-    "inner": 10,
-    "test_fraction": 0.2,
-}
+_USUAL: Settings = {"rank": 32, "reg": 10.0, "iterations": 20, "inner": 10, "test_fraction": 0.2}
 
 
-def preset(name: str, dataset: str) -> dict[str, Any]:
+def preset(name: str, dataset: str) -> Settings:
     """RunSpec changes of a preset for a dataset; empty when the papers published nothing on it.
 
     Raises ``KeyError`` for an unknown preset.
@@ -105,7 +99,7 @@ def preset(name: str, dataset: str) -> dict[str, Any]:
     raise KeyError(name)
 
 
-def fitted(numbers: dict[str, Any], dataset: str) -> dict[str, Any]:
+def fitted(numbers: Settings, dataset: str) -> Settings:
     """``numbers`` with a rank of at most a third of the smaller side of somebody's own ratings, and
     a share of items that leaves twice as many; as they are for other sets. Sizes are public
     (``completion``).

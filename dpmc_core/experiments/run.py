@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import check_choice
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.factorize import FactorResult, factorize_steps
 from dpmc_core.experiments.tasks.rate import RunResult, rate_steps
@@ -80,9 +80,6 @@ def run(spec: RunSpec, **options: Any) -> Any:
 
 def better(measure: str, value: float, than: float) -> bool:
     """Whether ``value`` is better than another by ``measure``."""
-    task = next((t for t in TASKS.values() if t.measure == measure), None)
-    if task is None:
-        raise ParameterError(
-            "measure", measure, "one of " + ", ".join(t.measure for t in TASKS.values())
-        )
-    return value < than if task.less_is_better else value > than
+    tasks = {task.measure: task for task in TASKS.values()}
+    check_choice("measure", measure, tasks)
+    return value < than if tasks[measure].less_is_better else value > than

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from dpmc_core.config import Choice, Config, changed, parameters, values_of
+from dpmc_core.config import Choice, Config, Settings, changed, parameters, values_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import RatingsData, config_of
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice, check_names
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.paths import names_once
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
+from dpmc_core.wording import JsonObject
 
 AMOUNTS = ("variance", "epsilon", "nominal_epsilon", "total_epsilon")
 USUAL = {"ratings": ("low-rank", "als"), "samples": ("lfw", "nmf")}  # dataset, algorithm
@@ -43,7 +44,7 @@ def known_names() -> frozenset[str]:
     return frozenset(found | {"task", "dataset", "algorithm", *CHANCE, *_NOISE})
 
 
-def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, Any]:
+def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> Settings:
     """The fields of a spec from flat names; ``base`` is the spec that they change, if any.
 
     ``strict`` refuses names that this algorithm, dataset and noise have no use for; names that
@@ -62,20 +63,16 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> dict[str, 
     noise = _noise(card, left, base, strict=strict)
     chance = _chance(card.guarantee and noise.kind != "none", dataset, left, base, strict=strict)
     for other, value in left.items():
-        if other not in known_names():
-            raise ParameterError("spec field", other, "one of " + ", ".join(sorted(known_names())))
+        check_choice("spec field", other, sorted(known_names()))
         if strict and value is not None:
             allowed = f"left out for {card.title} on {data.entry.title}, which have no {other}"
             raise ParameterError(other, value, allowed)
     if task is None:
-        kept = base is not None and base.task in card.tasks
-        task = base.task if base is not None and kept else card.tasks[0]
+        task = card.tasks[0] if base is None or base.task not in card.tasks else base.task
     return {"task": task, "data": data, "algorithm": algorithm, "noise": noise, **chance}
 
 
-def _chance(
-    guaranteed: bool, dataset: str, left: dict[str, Any], base: Any, *, strict: bool
-) -> dict[str, Any]:
+def _chance(guaranteed: bool, dataset: str, left: Settings, base: Any, *, strict: bool) -> Settings:
     """Whether the noise is secret, and the seed of what else is left to chance.
 
     A seed asks for a run that can be repeated. Without one, the noise that a guarantee rests on is
@@ -103,11 +100,11 @@ def _chance(
     return {"secret": secret, "seed": usual if named is None else named}
 
 
-def _named(left: dict[str, Any], base: Any, task: Any) -> tuple[str, str]:
+def _named(left: Settings, base: Any, task: Any) -> tuple[str, str]:
     """The names of dataset and algorithm; one of them alone brings the usual other one."""
     dataset, name = left.pop("dataset", None), left.pop("algorithm", None)
-    if name is not None and (not isinstance(name, str) or name not in ALGORITHMS):
-        raise ParameterError("algorithm", name, "one of " + ", ".join(ALGORITHMS))
+    if name is not None:
+        check_choice("algorithm", name, ALGORITHMS)
     if base is not None:
         return (
             base.dataset if dataset is None else dataset,
@@ -120,10 +117,10 @@ def _named(left: dict[str, Any], base: Any, task: Any) -> tuple[str, str]:
     return USUAL[kind][0] if dataset is None else dataset, name
 
 
-def _config(kind: type[Any], base: Any, left: dict[str, Any], dataset: str = "") -> Any:
+def _config(kind: type[Any], base: Any, left: Settings, dataset: str = "") -> Any:
     """A config of ``kind``: what is named, else what was in ``base`` where both have it."""
     known = parameters(kind)
-    values: dict[str, Any] = {}
+    values: Settings = {}
     if base is not None:
         kept = values_of(base) if type(base) is kind else changed(base)
         values = {n: v for n, v in kept.items() if n in known}
@@ -134,38 +131,28 @@ def _config(kind: type[Any], base: Any, left: dict[str, Any], dataset: str = "")
     return kind(**({"dataset": dataset} if dataset else {}), **values)
 
 
-def _no_amount(named: Mapping[str, Any]) -> None:
-    for name, value in named.items():
-        if name != "delta":
-            allowed = "left out without noise; choose a mechanism to use it"
-            raise ParameterError(name, value, allowed)
-
-
-def _noise(card: Algorithm, left: dict[str, Any], base: Any, *, strict: bool) -> Noise:
+def _noise(card: Algorithm, left: Settings, base: Any, *, strict: bool) -> Noise:
     before = NoNoise() if base is None else base.noise
     given = {name: left.pop(name) for name in _NOISE if name in left}
     named = {name: value for name, value in given.items() if value is not None}
     mechanism = named.pop("mechanism", before.mechanism)
-    if mechanism not in MECHANISMS:
-        raise ParameterError("mechanism", mechanism, "one of " + ", ".join(MECHANISMS))
-    if "mechanism" not in given and mechanism == "none":
-        _no_amount(named)  # never a run without noise where somebody asked for an amount of it
-    if not strict and not card.noise:
-        mechanism = "none"
-    if not strict and mechanism == "none":
+    check_choice("mechanism", mechanism, MECHANISMS)
+    if mechanism == "none" and (strict or "mechanism" not in given):
+        for name, value in named.items():
+            if name != "delta":  # never a run without noise where an amount of it was asked for
+                allowed = "left out without noise; choose a mechanism to use it"
+                raise ParameterError(name, value, allowed)
+    if mechanism == "none" or not (strict or card.noise):
         return NoNoise()
-    shaped = mechanism != "none" and "alpha" in FAMILIES[mechanism].shape
+    shaped = "alpha" in FAMILIES[mechanism].shape
     if not strict and not shaped:
         named.pop("alpha", None)
-    if mechanism == "none":
-        _no_amount(named)
-        return NoNoise()
     kinds = card.noise or tuple(KINDS.values())[1:]
     amounts = [name for name in AMOUNTS if name in named]
     if len(amounts) > 1:
         allowed = f"left out when {amounts[0]} is given (one of the two sets the noise)"
         raise ParameterError(amounts[1], named[amounts[1]], allowed)
-    values: dict[str, Any] = {"mechanism": mechanism}
+    values: Settings = {"mechanism": mechanism}
     if amounts:
         kind = _kind_of(amounts[0], kinds)
         values[kind.field()] = named[amounts[0]]
@@ -335,15 +322,15 @@ class RunSpec(Config, Spec):
         """A copy with another seed, whose noise is as secret as it was."""
         return self.replace(**{"split_seed" if self.secret else "seed": seed}, **changes)
 
-    def flat(self) -> dict[str, Any]:
+    def flat(self) -> Settings:
         """All names and values, flat."""
         return self._flat(values_of)
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> Settings:
         """The flat names whose values are not the usual: what a link or command needs to say."""
         return self._flat(changed)
 
-    def _flat(self, of: Any) -> dict[str, Any]:
+    def _flat(self, of: Any) -> Settings:
         noise = of(self.noise)
         if self.noise.kind != "none":
             noise.pop(self.noise.field(), None)
@@ -359,7 +346,7 @@ class RunSpec(Config, Spec):
             **self._chance(of is values_of),
         }
 
-    def _chance(self, whole: bool) -> dict[str, Any]:
+    def _chance(self, whole: bool) -> Settings:
         own = user_datasets.is_own(self.dataset)
         if self.secret:
             said = {"secret": True} if whole or not own else {}
@@ -372,7 +359,7 @@ class RunSpec(Config, Spec):
         first = next((k for k in self.card.noise if k.field() == self.noise.field()), None)
         return self.noise.field() if type(self.noise) is first else self.noise.amount()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """The spec as nested dictionaries, JSON-able; ``from_dict`` reads it back."""
         return {
             "version": VERSION,
@@ -384,18 +371,14 @@ class RunSpec(Config, Spec):
             **({"secret": True} if self.secret else {}),
         }
 
-    def to_json(self) -> str:
-        """One line of JSON; ``from_json`` reads it back to an equal spec.
+    @classmethod
+    def from_json(cls, text: str) -> "RunSpec":
+        """Read ``to_json``'s form. Raises ``ParameterError``.
 
         >>> spec = RunSpec.of(rank=7, mechanism="huber", variance=2)
         >>> RunSpec.from_json(spec.to_json()) == spec
         True
         """
-        return json.dumps(self.as_dict(), sort_keys=True)
-
-    @classmethod
-    def from_json(cls, text: str) -> "RunSpec":
-        """Read ``to_json``'s form. Raises ``ParameterError``."""
         return cls.from_dict(read_json(text))
 
     @classmethod
@@ -408,16 +391,12 @@ class RunSpec(Config, Spec):
             raise ParameterError("version", raw.get("version"), allowed)
         parts = {n: _part(raw, n) for n in ("data", "algorithm", "noise")}
         amount = parts["noise"].pop("amount", "none")
-        flat: dict[str, Any] = {n: raw[n] for n in ("task", "seed", "secret") if n in raw}
+        flat: Settings = {n: raw[n] for n in ("task", "seed", "secret") if n in raw}
         if flat.get("secret") is True and "seed" in flat:
             flat["split_seed"] = flat.pop("seed")
-        unknown = set(raw) - {"version", "task", "data", "algorithm", "noise", "seed", "secret"}
-        if unknown:
-            raise ParameterError(
-                "spec field", min(unknown), "one of task, data, algorithm, noise, seed, secret"
-            )
-        if not isinstance(amount, str) or amount not in KINDS:
-            raise ParameterError("amount", amount, "one of " + ", ".join(KINDS))
+        fields = ("version", "task", "data", "algorithm", "noise", "seed", "secret")
+        check_names("spec field", raw, fields)
+        check_choice("amount", amount, KINDS)
         kind = KINDS[amount]
         noise = parts["noise"]
         if kind is not NoNoise and kind.field() in noise:
@@ -444,28 +423,17 @@ class RunSpec(Config, Spec):
          --variance 2'
         """
         command = "factorize" if self.task == "factorize" else "complete"
-        mine = user_datasets.is_own(self.dataset)
-        brought = [user_datasets.find(self.dataset).words()] if mine else []
-        said = {n: v for n, v in self.changes().items() if n != "algorithm"}
-        if mine:
-            said.pop("dataset")
-        secret = ["--secret"] if said.pop("secret", False) else []
-        words = [f"--{name.replace('_', '-')} {_word(value)}" for name, value in said.items()]
-        words += secret
-        return " ".join([f"python -m dpmc_core {command} {self.card.name}", *brought, *words])
+        said = {name: value for name, value in self.changes().items() if name != "algorithm"}
+        words = user_datasets.flags(said)
+        return " ".join([f"python -m dpmc_core {command} {self.card.name}", *words])
 
     def python(self) -> str:
         """Python lines that make this run."""
-        mine = user_datasets.is_own(self.dataset)
-        lines = user_datasets.find(self.dataset).lines() if mine else ""
-        said = {n: repr(v) for n, v in self.changes().items()}
-        if mine:
-            said["dataset"] = "mine.name"
-        arguments = ", ".join(f"{name}={value}" for name, value in said.items())
         figure = {"recommend": "recall", "factorize": "objective"}.get(self.task, "test_rmse")
         return (
-            f"{lines}from dpmc_core.experiments import RunSpec, run\n\n"
-            f"result = run(RunSpec.of({arguments}))\n"
+            f"{user_datasets.lines_of(self.dataset)}"
+            "from dpmc_core.experiments import RunSpec, run\n\n"
+            f"result = run(RunSpec.of({user_datasets.keywords(self.changes())}))\n"
             f"print(result.final.{figure}, result.statement.label)\n"
         )
 
@@ -480,13 +448,8 @@ def read_json(text: str) -> Any:
         raise ParameterError("spec", text, allowed) from None
 
 
-def _part(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _part(raw: Mapping[str, Any], name: str) -> Settings:
     found = raw.get(name, {})
     if not isinstance(found, Mapping):
         raise ParameterError(name, found, "a JSON object as the app exports it")
     return dict(found)
-
-
-def _word(value: object) -> str:
-    short = f"{value:g}" if isinstance(value, float) else ""
-    return short if short and float(short) == value else str(value)

@@ -6,7 +6,6 @@ The searches for a mechanism's least ε, people or margin, and for the best α o
 import math
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any
 
 from scipy import optimize
 
@@ -16,7 +15,7 @@ from dpmc_core.planning.spec import QUERIES, PlanSpec, within
 from dpmc_core.privacy import Ledger, Release, least_noise, odds_sentence
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
-from dpmc_core.wording import counted, power, three
+from dpmc_core.wording import JsonObject, counted, power, three
 
 INSIDE = 0.95  # of releases lie within the margin
 MOST_EPSILON, LEAST_EPSILON = 100.0, 1e-4  # beyond the first ε says nothing about privacy
@@ -80,7 +79,7 @@ class Plan:
             return f"{margin} at {spent}: {spec.what} takes {people}, {noise}."
         return f"At {spent}, {spec.what} is within {margin}, {noise}."
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
         return {
             "spec": self.spec.as_dict(),

@@ -4,22 +4,21 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
-from dpmc_core.config import Config, changed
-from dpmc_core.datasets import user_datasets
+from dpmc_core.config import Config, Settings, changed
 from dpmc_core.datasets.data import uncovered_by
-from dpmc_core.datasets.user_datasets import is_own
-from dpmc_core.errors import ParameterError
+from dpmc_core.datasets.user_datasets import flags, is_own, keywords, lines_of
+from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec, Spec
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.wording import measured, three
+from dpmc_core.wording import JsonObject, measured, three
 
 _KEEPING = (("store.store", "RunStore"), ("store.records", "PassingRuns"))
 QUICK_RUNS = 4  # at each place of a quick look: fewer decide nothing
@@ -90,8 +89,7 @@ class ModelPlan(Config, Spec):
         return ((self.spec_at(self.most, 0), float(self.total_runs)),)
 
     def consistent(self) -> None:
-        if self.vary not in VARIED:
-            raise ParameterError("vary", self.vary, "one of " + ", ".join(VARIED))
+        check_choice("vary", self.vary, VARIED)
         if self.least >= self.most:
             raise ParameterError("least", self.least, f"below most, {self.most:g}")
         card, less = self.base.card, TASKS[self.base.task].less_is_better
@@ -149,28 +147,26 @@ class ModelPlan(Config, Spec):
         run = re.sub(" (complete|factorize) ", " plan model ", self.base.command(), count=1)
         if self.vary == "epsilon":  # each run has its own
             run = re.sub(r" --epsilon \S+", "", run)
-        said = {"vary": self.vary} if self.vary != "epsilon" else {}
-        said |= changed(self)
-        return " ".join([run, *(f"--{n.replace('_', '-')} {v}" for n, v in said.items())])
+        return " ".join([run, *flags(self._said)])
+
+    @property
+    def _said(self) -> Settings:
+        vary = {"vary": self.vary} if self.vary != "epsilon" else {}
+        return vary | changed(self)
 
     def python(self) -> str:
         """Python lines that make this search."""
-        own = user_datasets.find(self.base.dataset) if is_own(self.base.dataset) else None
-        fields = self.base.changes() | ({} if own is None else {"dataset": "mine.name"})
-        base = ", ".join(
-            f"{n}={v if own is not None and n == 'dataset' else repr(v)}" for n, v in fields.items()
-        )
-        said = {"vary": self.vary} if self.vary != "epsilon" else {}
-        more = "".join(f", {n}={v!r}" for n, v in (said | changed(self)).items())
-        room, place = _KEEPING[own is not None]
-        sets = "" if own is None else ", sets=(mine,)"
+        own = is_own(self.base.dataset)
+        room, place = _KEEPING[own]
+        sets = ", sets=(mine,)" if own else ""
+        more = f", {keywords(self._said)}" if self._said else ""
         return (
-            ("" if own is None else own.lines())
+            lines_of(self.base.dataset)
             + "from dpmc_core.experiments import RunSpec\n"
             + f"from dpmc_core.experiments.{room} import {place}\n"
             + "from dpmc_core.planning.goal import ModelPlan\n"
             + "from dpmc_core.planning.models import search\n\n"
-            + f"planned = ModelPlan(base=RunSpec.of({base}){more})\n"
+            + f"planned = ModelPlan(base=RunSpec.of({keywords(self.base.changes())}){more})\n"
             + f"for found in search(planned, {place}(), jobs=1{sets}):\n    pass\n"
             + "print(found.sentence)\n"
         )
@@ -206,19 +202,33 @@ class Probe:
 class Search:
     """A search so far: between ``low`` (clearly missed) and ``high`` (clearly reached) the goal is
     first reached, with 95 % confidence if reaching it is monotone in what varies; an end that no
-    runs decided (``ends_known``) is open. ``estimate`` is where the means cross. ``spent`` runs
-    were looked at, ``before`` of them were in the store; ``used_up``: another place could take more
-    than the runs in all.
+    runs decided (``ends_known``) is open. ``estimate`` is where the means cross. ``before`` of its
+    runs were in the store; ``under_way`` are those of a place that has no probe yet and all others;
+    ``used_up``: another place could take more than the runs in all.
     """
 
     plan: ModelPlan
     probes: tuple[Probe, ...]
-    low: float
-    high: float
-    spent: int
     before: int
     finished: bool
+    under_way: int = 0
     used_up: bool = False
+
+    @property
+    def spent(self) -> int:
+        """How many runs were looked at, those at the place under way included."""
+        return max(sum(len(probe.values) for probe in self.probes), self.under_way)
+
+    @property
+    def low(self) -> float:
+        """The largest place that clearly missed."""
+        return max((p.place for p in self.probes if p.decided < 0), default=self.plan.least)
+
+    @property
+    def high(self) -> float:
+        """The least place above ``low`` that clearly reached."""
+        above = (p.place for p in self.probes if p.decided > 0 and p.place >= self.low)
+        return min(above, default=self.plan.most)
 
     @property
     def ends_known(self) -> tuple[bool, bool]:
@@ -268,15 +278,18 @@ class Search:
     @property
     def sentence(self) -> str:
         """The answer, with its interval."""
-        is_ = "is" if self.plan.target is None else "reaches"
+        is_, is_not = (
+            ("is", "is not") if self.plan.target is None else ("reaches", "does not reach")
+        )
+        title = self.plan.base.card.title
         low, high = self.ends_known
         between = f"{three(self.low)} to {three(self.high)}"
         if not (low and high):
             between = f"at most {three(self.high)}" if high else f"at least {three(self.low)}"
         if not (low or high):
             return (
-                f"Nothing is known yet of where {self.plan.base.card.title} {is_} "
-                f"{self.plan.goal}: no place that was looked at is decided ({self.spent} runs)."
+                f"Nothing is known yet of where {title} {is_} {self.plan.goal}: no place that was "
+                f"looked at is decided ({self.spent} runs)."
             )
 
         kind = "nominal total" if uncovered_by(self.plan.base.data) else "total"
@@ -284,9 +297,7 @@ class Search:
         def amount(text: str) -> str:
             return f"a {kind} ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
-        title = self.plan.base.card.title
         if self.crossing == "above":
-            is_not = "is not" if self.plan.target is None else "does not reach"
             margins = max(self.probes, key=lambda probe: probe.place).margins
             missed = measured(-float(np.mean(margins)), t_half_width(margins))
             _, _, unit = TASKS[self.plan.base.task].measure.removesuffix(")").partition(" (")
@@ -301,7 +312,6 @@ class Search:
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
             if not high:  # nowhere reached
-                is_not = "is not" if self.plan.target is None else "does not reach"
                 upto = amount(three(self.low))
                 if self.low < self.plan.most:
                     upto += f"; {more}"
@@ -353,7 +363,7 @@ class Search:
             )
         return tuple(said)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
         return {
             "spec": self.plan.base.as_dict(),

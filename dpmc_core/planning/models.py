@@ -22,6 +22,7 @@ from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.worker.process import ALL, Share
 from dpmc_core.paths import RESULTS
 from dpmc_core.planning.goal import ModelPlan, Probe, Search
+from dpmc_core.wording import JsonObject
 
 _LOOKS = (4, 6, 9, 13, 20)  # runs at one place after which it is asked whether it is decided
 _MOST_PROBES = 16
@@ -63,7 +64,8 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
         return
     murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:
-        low, high = looking.low, looking.high
+        found = looking.state()
+        low, high = found.low, found.high
         gaps = [(low, high)]
         if murky:
             gaps = [(low, min(murky)), (max(murky), high)]
@@ -71,11 +73,11 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
         if not gaps or (not murky and high <= low * plan.within):
             break
         a, b = max(gaps, key=lambda gap: gap[1] / gap[0])
-        place = math.sqrt(a * b)
-        yield from looking.at(place)
+        yield from looking.at(math.sqrt(a * b))
         if not looking.last.decided:
             murky.append(looking.last.place)
-        murky = [m for m in murky if looking.low < m < looking.high]
+        found = looking.state()
+        murky = [m for m in murky if found.low < m < found.high]
     else:
         yield looking.state(finished=True, used_up=True)
         return
@@ -116,7 +118,7 @@ def _example(raw: Mapping[str, Any]) -> Search:
     return found
 
 
-def example_runs(found: Search) -> dict[str, Any]:
+def example_runs(found: Search) -> JsonObject:
     """The entry of ``FILE`` from which ``examples`` makes ``found`` again."""
     sign = -1.0 if TASKS[found.plan.base.task].less_is_better else 1.0
     return {
@@ -152,10 +154,9 @@ class _Looking:
     def __init__(self, plan: ModelPlan, store: Runs, workers: Workers) -> None:
         self._plan, self._store, self._workers = plan, store, workers
         self.probes: dict[float, Probe] = {}
-        self._before = self._under_way = 0
-        looks = [look for look in _LOOKS if look < plan.runs] + [plan.runs]
-        self._looks = looks
-        self._tail = (1 - _CONFIDENCE) / 2 / (len(looks) * _MOST_PROBES)
+        self._before = 0
+        self._looks = [look for look in _LOOKS if look < plan.runs] + [plan.runs]
+        self._tail = (1 - _CONFIDENCE) / 2 / (len(self._looks) * _MOST_PROBES)
 
     @property
     def last(self) -> Probe:
@@ -163,23 +164,9 @@ class _Looking:
         return next(reversed(self.probes.values()))
 
     @property
-    def low(self) -> float:
-        """The largest place that clearly missed."""
-        return max(
-            (p.place for p in self.probes.values() if p.decided < 0), default=self._plan.least
-        )
-
-    @property
-    def high(self) -> float:
-        """The least place that clearly reached."""
-        above = [p.place for p in self.probes.values() if p.decided > 0 and p.place >= self.low]
-        return min(above, default=self._plan.most)
-
-    @property
     def room(self) -> bool:
         """Whether one place more keeps to the runs in all."""
-        spent = sum(len(probe.values) for probe in self.probes.values())
-        return spent + self._plan.runs <= self._plan.total_runs
+        return self.state().spent + self._plan.runs <= self._plan.total_runs
 
     def new(self, place: float) -> bool:
         """Whether no run was made with this value yet."""
@@ -204,13 +191,11 @@ class _Looking:
             seen |= specs.keys()
             others = sum(len(p.values) for k, p in self.probes.items() if k != value)
             for made in make_all(specs, self._store, self._workers):
-                self._under_way = others + made.done
-                yield self.state(finished=False)
+                yield self.state(under_way=others + made.done)
             records = self._store.find(specs)
-            self._under_way = 0
             self.probes.pop(value, None)
             self.probes[value] = self._probe(value, [records[key] for key in specs])
-            yield self.state(finished=False)
+            yield self.state()
             if self.last.decided:
                 return
 
@@ -230,14 +215,13 @@ class _Looking:
         decided = 0 if abs(mean) <= half else int(math.copysign(1, mean))
         return Probe(place=place, margins=tuple(margins), values=tuple(values), decided=decided)
 
-    def state(self, *, finished: bool, used_up: bool = False) -> Search:
+    def state(self, *, finished: bool = False, under_way: int = 0, used_up: bool = False) -> Search:
+        """The search so far."""
         return Search(
             plan=self._plan,
             probes=tuple(self.probes.values()),
-            low=self.low,
-            high=self.high,
-            spent=max(sum(len(p.values) for p in self.probes.values()), self._under_way),
             before=self._before,
             finished=finished,
+            under_way=under_way,
             used_up=used_up,
         )

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from dpmc_core.config import Choice, Config, changed, parameters
+from dpmc_core.config import Choice, Config, Settings, changed, parameters
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
-from dpmc_core.planning.spec import QUERIES, PlanSpec
+from dpmc_core.planning.spec import QUERIES, Bins, Least, Most, People, PlanSpec, Query, Releases
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
 from dpmc_core.privacy.ledger_file import ledger_from_text
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 _NOISES = ("gaussian", "laplace", "huber")
 _RESERVE = "what is kept for later"
@@ -33,7 +33,7 @@ class Item(Config):
     """One query of a project, and its ``share`` of the budget beside the others'."""
 
     name: str
-    query: Annotated[str, Choice(tuple(QUERIES), "what is released")] = "count"
+    query: Query = "count"
     share: Annotated[
         float,
         Limit(
@@ -44,15 +44,11 @@ class Item(Config):
             open_low=True,
         ),
     ] = 1.0
-    people: Annotated[
-        int, Limit("people", 1, 10**10, "how many people a mean is of", integer=True)
-    ] = 1000
-    low: Annotated[float, Limit("low", -1e9, 1e9, "numbers below are raised to this")] = 0.0
-    high: Annotated[float, Limit("high", -1e9, 1e9, "numbers above are cut to this")] = 100.0
-    bins: Annotated[int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True)] = 10
-    releases: Annotated[
-        int, Limit("releases", 1, 10_000, "how many times it is released", integer=True)
-    ] = 1
+    people: People = 1000
+    low: Least = 0.0
+    high: Most = 100.0
+    bins: Bins = 10
+    releases: Releases = 1
 
     def consistent(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -67,20 +63,17 @@ class Item(Config):
         *replaced* moves a sum by at most high − low, a count by 1, and two bins of a histogram by 1
         each: 2 in ℓ1, √2 in ℓ2.
         """
-        spec = self._spec
-        moved, l2, linf = spec.moved / (self.people if self.query == "mean" else 1), None, None
+        histogram = self.query == "histogram"
+        moved = self._spec.moved / (self.people if self.query == "mean" else 1)
         if replacing and self.query == "sum":
             moved = self.high - self.low
-        if self.query == "histogram":
-            linf = 1.0
-            if replacing:
-                moved, l2 = 2.0, math.sqrt(2.0)
+        bins = 2 if replacing and histogram else 1  # that one person moves
         return Part(
             what=f"{self.name}: {QUERIES[self.query]}",
-            l1=moved,
-            l2=moved if l2 is None else l2,
-            linf=linf,
-            coordinates=self.bins if self.query == "histogram" else 1,
+            l1=bins * moved,
+            l2=math.sqrt(bins) * moved,
+            linf=moved if histogram else None,
+            coordinates=self.bins if histogram else 1,
             share=self.share,
             count=self.releases,
             unit="record",
@@ -92,7 +85,7 @@ class Item(Config):
     @property
     def _spec(self) -> PlanSpec:
         people = self.people if self.query == "mean" else None
-        read: dict[str, Any] = {"bins": self.bins} if self.query == "histogram" else {}
+        read: Settings = {"bins": self.bins} if self.query == "histogram" else {}
         if self.query in ("mean", "sum"):
             read = {"low": self.low, "high": self.high}
         return PlanSpec(
@@ -205,7 +198,7 @@ class Shared:
         total = "total ε" if self.ledger.sound else "nominal total ε"
         return f"These releases bring the {total} to {three(self.with_these)}{was}; {left}.{proof}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy; ``ledger`` in it is what ``spent`` takes to go on later."""
         rows = [
             {

@@ -1,10 +1,10 @@
 """What is planned: a query, what is fixed, and the one thing that is left out, which is asked."""
 
-import json
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from dpmc_core.config import Choice, Config, changed, parameters
+from dpmc_core.datasets.user_datasets import flags, keywords
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.wording import counted, three
@@ -29,6 +29,34 @@ _READ = {
 _ASKED = ("epsilon", "people", "margin")
 
 
+Query = Annotated[
+    str, Choice(tuple(QUERIES), "what is released", "What is released", tuple(QUERIES.values()))
+]
+People = Annotated[
+    int,
+    Limit(
+        "people",
+        1,
+        10**10,
+        "how many people a mean is of; that number is public",
+        integer=True,
+        label="People",
+    ),
+]
+Least = Annotated[
+    float,
+    Limit("low", -1e9, 1e9, "numbers of a mean or sum below are raised to this", label="Least"),
+]
+Most = Annotated[
+    float, Limit("high", -1e9, 1e9, "numbers of a mean or sum above are cut to this", label="Most")
+]
+Bins = Annotated[int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True, label="Bins")]
+Releases = Annotated[
+    int,
+    Limit("releases", 1, 10_000, "how many times it is released", integer=True, label="Releases"),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanSpec(Config):
     """``query`` is made of each person's number, clipped to [``low``, ``high``]; or of whether they
@@ -42,9 +70,7 @@ class PlanSpec(Config):
     Raises ``ParameterError`` for what contradicts itself, and says what is allowed.
     """
 
-    query: Annotated[
-        str, Choice(tuple(QUERIES), "what is released", "What is released", tuple(QUERIES.values()))
-    ] = "mean"
+    query: Query = "mean"
     margin: (
         Annotated[
             float,
@@ -72,37 +98,11 @@ class PlanSpec(Config):
         ]
         | None
     ) = None
-    people: (
-        Annotated[
-            int,
-            Limit(
-                "people",
-                1,
-                10**10,
-                "how many people a mean is of; that number is public",
-                integer=True,
-                label="People",
-            ),
-        ]
-        | None
-    ) = None
-    low: Annotated[
-        float,
-        Limit("low", -1e9, 1e9, "numbers of a mean or sum below are raised to this", label="Least"),
-    ] = 0.0
-    high: Annotated[
-        float,
-        Limit("high", -1e9, 1e9, "numbers of a mean or sum above are cut to this", label="Most"),
-    ] = 100.0
-    bins: Annotated[
-        int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True, label="Bins")
-    ] = 10
-    releases: Annotated[
-        int,
-        Limit(
-            "releases", 1, 10_000, "how many times it is released", integer=True, label="Releases"
-        ),
-    ] = 1
+    people: People | None = None
+    low: Least = 0.0
+    high: Most = 100.0
+    bins: Bins = 10
+    releases: Releases = 1
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
 
     def consistent(self) -> None:
@@ -186,23 +186,14 @@ class PlanSpec(Config):
         """The command line that answers it.
 
         >>> PlanSpec(margin=1.0, people=5000).command()
-        'python -m dpmc_core plan --margin 1.0 --people 5000'
+        'python -m dpmc_core plan --margin 1 --people 5000'
         """
-        words = (f"--{name} {value}" for name, value in changed(self).items())
-        return " ".join(["python -m dpmc_core plan", *words])
+        return " ".join(["python -m dpmc_core plan", *flags(changed(self))])
 
     def python(self) -> str:
         """Python lines that answer it."""
-        said = ", ".join(f"{name}={value!r}" for name, value in changed(self).items())
+        said = keywords(changed(self))
         return f"from dpmc_core.planning import PlanSpec, plan\n\nplan(PlanSpec({said})).best\n"
-
-    def as_dict(self) -> dict[str, Any]:
-        """A JSON-able copy."""
-        return {name: getattr(self, name) for name in parameters(type(self))}
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.as_dict(), sort_keys=True)
 
 
 def with_unit(amount: float, query: str) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -63,13 +63,9 @@ def release_rdp(release: Release, *, published: bool = False, coarse: bool = Fal
 
 
 @lru_cache(maxsize=512)
-def _scalar_rdp(noise: Mechanism, shift: float) -> tuple[float, ...]:
-    return tuple(noise.rdp_curve(ORDERS, shift).tolist())
-
-
 def scalar_rdp(noise: Mechanism, shift: float) -> FloatArray:
-    """The exact scalar divergence at each order of ``ORDERS``."""
-    return np.array(_scalar_rdp(noise, shift))
+    """The exact scalar divergence at each order of ``ORDERS``; not to be written to."""
+    return noise.rdp_curve(ORDERS, shift)
 
 
 def zcdp(release: Release, *, published: bool = False) -> float:
@@ -131,6 +127,7 @@ METHODS: dict[str, tuple[str, str]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     """The answers of all ``METHODS`` for ``ledger`` at ``delta``, in that order; cached.
 
@@ -138,7 +135,25 @@ def account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
     ``ParameterError`` unless 1e-15 ≤ δ < 1. An empty ledger has no account: it released nothing
     with noise.
     """
-    return _account(ledger, checked_delta(delta))
+    delta = checked_delta(delta)
+    if not ledger.private:
+        raise ValueError("an empty ledger has no account: nothing was released with noise")
+    if ledger.failure:
+        return tuple(
+            replace(one, delta=delta, may_fail=True)
+            for one in account(ledger.without_failure(), _left(ledger, delta))
+        )
+    answers = []
+    for method, run in _RUN.items():
+        zero = delta if method != "pure" else 0.0
+        try:
+            epsilon, published, note = run(ledger, delta)
+        except _UNAVAILABLE as error:
+            epsilon, published, note = math.inf, True, f"not available here: {error}"
+        answers.append(
+            Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note)
+        )
+    return tuple(answers)
 
 
 def _left(ledger: Ledger, delta: float) -> float:
@@ -165,10 +180,7 @@ def checked_delta(delta: float) -> float:
 
     Raises ``ParameterError`` unless 1e-15 ≤ δ < 1.
     """
-    try:
-        return limits.check("account_delta", delta)
-    except ParameterError as error:
-        raise ParameterError("delta", delta, error.allowed) from None
+    return replace(limits.LIMITS["account_delta"], name="delta").check(delta)
 
 
 def best(accounts: tuple[Account, ...]) -> Account:
@@ -194,18 +206,17 @@ def tightest(ledger: Ledger, delta: float, *, coarse: bool = False) -> float:
         return tightest(ledger.without_failure(), _left(ledger, delta), coarse=coarse)
     if gaussian_equivalent(ledger) is not None:
         return _exact(ledger, delta)[0]
-    answers = [_pure(ledger, delta)[0]]
+    renyi = partial(_renyi, published=False, coarse=coarse)
+    answers = [_pure(ledger, delta)]
     try:
-        answers.append(_pld(ledger, delta, coarse=coarse)[0])
-        others: tuple[Callable[[Ledger, float], Answer], ...] = ()
-    except (NotApplicable, ArithmeticError, MemoryError):
-        others = (_exact, _advanced)
-    if others or _vector_by_l1(ledger):
-        answers.append(_renyi(ledger, delta, published=False, coarse=coarse)[0])
+        answers.append(_pld(ledger, delta, coarse=coarse))
+        others: tuple[Method, ...] = (renyi,) if _vector_by_l1(ledger) else ()
+    except _UNAVAILABLE:
+        others = (renyi, _exact, _advanced)
     for method in others:
-        with suppress(NotApplicable, ArithmeticError, MemoryError):
-            answers.append(method(ledger, delta)[0])
-    return min(answers)
+        with suppress(*_UNAVAILABLE):
+            answers.append(method(ledger, delta))
+    return min(epsilon for epsilon, *_ in answers)
 
 
 def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
@@ -225,54 +236,24 @@ def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
     return Gaussian(scale=1 / math.sqrt(square)) if square else None
 
 
-@lru_cache(maxsize=1024)
-def _account(ledger: Ledger, delta: float) -> tuple[Account, ...]:
-    if not ledger.private:
-        raise ValueError("an empty ledger has no account: nothing was released with noise")
-    if ledger.failure:
-        return tuple(
-            replace(one, delta=delta, may_fail=True)
-            for one in _account(ledger.without_failure(), _left(ledger, delta))
-        )
-    answers = []
-    for method, run in _RUN.items():
-        zero = delta if method != "pure" else 0.0
-        try:
-            epsilon, published, note = run(ledger, delta)
-        except (NotApplicable, ArithmeticError, MemoryError) as error:
-            epsilon, published, note = math.inf, True, f"not available here: {error}"
-        answers.append(
-            Account(method=method, epsilon=epsilon, delta=zero, published=published, note=note)
-        )
-    return tuple(answers)
-
-
 Answer = tuple[float, bool, str]
+Method = Callable[[Ledger, float], Answer]
+_UNAVAILABLE = (NotApplicable, ArithmeticError, MemoryError)  # a method that has no answer
 # kinds of release: beyond this, methods that take a moment for each kind are left out or simplified
 _MANY = 12
 
 
-def _few(ledger: Ledger) -> None:
-    if len(ledger.releases) > _MANY:
-        raise NotApplicable(f"more than {_MANY} kinds of release")
-
-
 def _pure(ledger: Ledger, delta: float) -> Answer:
-    total = sum(
-        release.count * release.mechanism.epsilon(release.l1_sensitivity)
-        for release in ledger.releases
-    )
-    return (
-        total,
-        True,
-        "not available here: Gaussian noise has no pure ε" if math.isinf(total) else "",
-    )
+    total = sum(r.count * r.mechanism.epsilon(r.l1_sensitivity) for r in ledger.releases)
+    why = "not available here: Gaussian noise has no pure ε"
+    return total, True, why if math.isinf(total) else ""
 
 
 def _advanced(ledger: Ledger, delta: float) -> Answer:
     from dpmc_core.privacy.losses.distribution import optimal_composition_epsilon
 
-    _few(ledger)
+    if len(ledger.releases) > _MANY:
+        raise NotApplicable(f"more than {_MANY} kinds of release")
     return optimal_composition_epsilon(ledger, delta), True, ""
 
 
@@ -292,14 +273,6 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
         published or not _needs_own_proof(ledger, coarse),
         f"at order {float(order):.3g}; zCDP ρ = {three(rho)}{proof}",
     )
-
-
-def _renyi_own_proof(ledger: Ledger, delta: float) -> Answer:
-    return _renyi(ledger, delta, published=False)
-
-
-def _renyi_published(ledger: Ledger, delta: float) -> Answer:
-    return _renyi(ledger, delta, published=True)
 
 
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
@@ -334,11 +307,11 @@ def _vector_by_l1(ledger: Ledger) -> bool:
     return any(not isinstance(r.mechanism, Gaussian) and r.coordinates > 1 for r in ledger.releases)
 
 
-_RUN: dict[str, Callable[[Ledger, float], Answer]] = {
+_RUN: dict[str, Method] = {
     "pure": _pure,
     "advanced": _advanced,
-    "renyi-published": _renyi_published,
-    "renyi": _renyi_own_proof,
+    "renyi-published": partial(_renyi, published=True),
+    "renyi": partial(_renyi, published=False),
     "pld": _pld,
     "exact": _exact,
 }

@@ -22,6 +22,7 @@ the counts prove; then the attack.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +119,8 @@ def choose(
             hits = [over[k] if above else len(chosen[k]) - over[k] for k in order]
             runs = (len(counted[order[0]]), len(counted[order[1]]))
             # with doubt: the luckiest of many candidates is not the best
-            low, _ = clopper_pearson(hits[0], len(chosen[order[0]]), _DOUBT)
-            _, high = clopper_pearson(hits[1], len(chosen[order[1]]), _DOUBT)
+            seen = (len(chosen[order[0]]), len(chosen[order[1]]))
+            low, high = shares((hits[0], hits[1]), seen, 2 * _DOUBT)
             gain = worth((low * runs[0], high * runs[1]), runs)
             k = int(np.argmax(gain))
             if gain[k] > best[0]:
@@ -127,10 +128,20 @@ def choose(
     return best
 
 
-def promise(hits: Counts, runs: tuple[int, int], delta: float, error: float) -> FloatArray:
-    """What each candidate would prove about ε, with probability of error at most ``error``."""
+def shares(
+    hits: tuple[Any, Any], runs: tuple[int, int], error: float
+) -> tuple[FloatArray, FloatArray]:
+    """How often an event occurs at least where it is likely, and at most where it is not, from its
+    hits and runs in each: wrong with probability at most ``error``, both together.
+    """
     low, _ = clopper_pearson(hits[0], runs[0], error / 2)
     _, high = clopper_pearson(hits[1], runs[1], error / 2)
+    return low, high
+
+
+def promise(hits: Counts, runs: tuple[int, int], delta: float, error: float) -> FloatArray:
+    """What each candidate would prove about ε, with probability of error at most ``error``."""
+    low, high = shares(hits, runs, error)
     return np.asarray(np.log(np.maximum(low - delta, 1e-300)) - np.log(high))
 
 
@@ -161,8 +172,7 @@ def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[flo
     """The ε that one event proves, with probability of error at most ``error``, and its counts."""
     if event.other is None:
         likely, unlikely = event.counts(*counted)
-        low, _ = clopper_pearson(*likely, error / 2)
-        _, high = clopper_pearson(*unlikely, error / 2)
+        low, high = shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error)
         least = max(float(low) - delta, 0.0) / float(high)
         return max(math.log(max(least, 1e-300)), 0.0), likely, unlikely
     runs = min(len(s) for s in counted)
@@ -261,8 +271,7 @@ def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
     >>> round(proves_at_most(1000, 0.95), 2)
     5.6
     """
-    low, _ = clopper_pearson(runs, runs, (1 - confidence) / 2)
-    _, high = clopper_pearson(0, runs, (1 - confidence) / 2)
+    low, high = shares((runs, 0), (runs, runs), 1 - confidence)
     return max(math.log(max(float(low) - delta, 1e-300) / float(high)), 0.0)
 
 
@@ -362,16 +371,15 @@ def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> Curve
     """The claim's trade-off function held against one event."""
 
     def worth(hits: Counts, runs: tuple[int, int]) -> FloatArray:
-        low, _ = clopper_pearson(hits[0], runs[0], error / 2)
-        _, high = clopper_pearson(hits[1], runs[1], error / 2)
+        low, high = shares(hits, runs, error)
         if claim.mu is not None:
             return np.asarray(special.ndtri(low) - special.ndtri(high))
         return np.asarray(low - claim.found(high))
 
     _, event = choose(chosen, counted, worth)
     likely, unlikely = event.counts(*counted)
-    found = float(clopper_pearson(*likely, error / 2)[0])
-    alarms = float(clopper_pearson(*unlikely, error / 2)[1])
+    rates = shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error)
+    found, alarms = map(float, rates)
     return CurveTest(
         hits_likely=likely[0],
         runs_likely=likely[1],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import check_choice
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from dpmc_core.mechanisms.secret import generators_of
 from dpmc_core.privacy.account import checked_delta
@@ -47,8 +47,7 @@ class Budget:
         limits.check("epsilon", self.epsilon)
         checked_delta(self.delta)
         limits.check("alpha", self.alpha)
-        if self.family not in RUN_FAMILIES:
-            raise ParameterError("mechanism", self.family, "one of " + ", ".join(RUN_FAMILIES))
+        check_choice("mechanism", self.family, RUN_FAMILIES)
 
     @property
     def norm(self) -> int:
@@ -119,20 +118,19 @@ def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
     Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no two
     units' terms have a negative inner product (``moments``).
     """
-    return {name: _replaced(part) for name, part in parts.items()}
-
-
-def _replaced(part: Part) -> Part:
-    l2 = (math.sqrt(2) if part.apart else 2) * part.l2
-    times = "√2 times" if part.apart else "twice"
-    return replace(
-        part,
-        l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger ℓ1 norm
-        l2=l2,
-        linf=None if part.linf is None else 2 * part.linf,
-        neighbours="replace-one",
-        source=f"{part.source}; {times} that in ℓ2 for one replaced",
-    )
+    out = {}
+    for name, part in parts.items():
+        l2 = (math.sqrt(2) if part.apart else 2) * part.l2
+        times = "√2 times" if part.apart else "twice"
+        out[name] = replace(
+            part,
+            l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger norm
+            l2=l2,
+            linf=None if part.linf is None else 2 * part.linf,
+            neighbours="replace-one",
+            source=f"{part.source}; {times} that in ℓ2 for one replaced",
+        )
+    return out
 
 
 @lru_cache(maxsize=256)
@@ -226,16 +224,12 @@ class Curator:
         """
         if self._plan is None:
             return self.once(name, exact if callable(exact) else lambda: exact)
-        planned = replace(self._plan[name], count=1)
-        other = not callable(exact) and exact.size != planned.coordinates
-        if self._left[name] == 0 or other:
-            raise RuntimeError(_OTHERWISE.format(name))
-        self._left[name] -= 1
-        self._made.append(planned)
+        length = self._plan[name].coordinates
+        planned = self._booked(name, fits=callable(exact) or exact.size == length)
 
         def noisy() -> FloatArray:
             sums = exact() if callable(exact) else exact
-            if planned.coordinates != sums.size:
+            if sums.size != length:
                 raise RuntimeError(_OTHERWISE.format(name))
             return sums + sample(planned, self._rng).reshape(sums.shape)
 
@@ -261,11 +255,7 @@ class Curator:
         """
         if self._plan is None:
             return np.where(exact > least, exact, 0.0)
-        planned = replace(self._plan[name], count=1)
-        if self._left[name] == 0 or not planned.failure:
-            raise RuntimeError(_OTHERWISE.format(name))
-        self._left[name] -= 1
-        self._made.append(planned)
+        planned = self._booked(name, fits=self._plan[name].failure > 0)
         noisy = exact + np.asarray(planned.mechanism.sample(exact.size, self._rng))
         return np.where((noisy > least) & (exact > 0), noisy, 0.0)
 
@@ -276,18 +266,22 @@ class Curator:
         asked for in any order and by several threads, each once (``RuntimeError``: the same noise
         twice would show what it hides). None without noise.
         """
-        if self._plan is None:
-            return None
-        return self._pieces(name, self._booked(name, pieces), pieces)
+        return None if self._plan is None else self._pieces(name, self._split(name, pieces), pieces)
 
-    def _booked(self, name: str, pieces: int) -> Release:
-        assert self._plan is not None
-        planned = replace(self._plan[name], count=1)
-        if self._left[name] == 0 or pieces < 1 or planned.coordinates % pieces:
+    def _booked(self, name: str, *, fits: bool) -> Release:
+        """One release ``name`` in the ledger, if one is left of the plan and the call ``fits``."""
+        assert self._plan is not None  # without one nothing is booked
+        if self._left[name] == 0 or not fits:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
+        planned = replace(self._plan[name], count=1)
         self._made.append(planned)
         return planned
+
+    def _split(self, name: str, pieces: int) -> Release:
+        assert self._plan is not None
+        fits = pieces > 0 and self._plan[name].coordinates % pieces == 0
+        return self._booked(name, fits=fits)
 
     def _pieces(self, name: str, planned: Release, pieces: int) -> Callable[[int], FloatArray]:
         generator, size = generators_of(self._rng), planned.coordinates // pieces
@@ -306,7 +300,7 @@ class Curator:
         """What ``exact`` returns (``pieces``×length) with the noise that ``stream`` would give."""
         if self._plan is None:
             return self.once(name, exact)
-        planned = self._booked(name, pieces)
+        planned = self._split(name, pieces)
 
         def noisy() -> FloatArray:
             noise = self._pieces(name, planned, pieces)

@@ -14,6 +14,7 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism, Staircase
+from dpmc_core.wording import JsonObject
 
 Unit = Literal["rating", "user", "document", "image", "record"]
 Neighbours = Literal["replace-one", "add/remove-one"]
@@ -136,7 +137,7 @@ class Release:
             return ((most, whole), (rest, 1))
         return ((max(most, l1 / whole), whole),)  # nothing is left out
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: value for name, value in vars(self).items() if name != "mechanism"}
@@ -183,7 +184,7 @@ class Ledger:
         """Whether every sensitivity is derived, so that what is counted from it is a guarantee."""
         return all(release.sound for release in self.releases)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
         return {"version": 1, "releases": [release.as_dict() for release in self.releases]}
 
@@ -202,34 +203,16 @@ def draw(
     shape: tuple[int, ...],
     rng: np.random.Generator,
     *,
-    what: str,
-    l1_sensitivity: float,
-    l2_sensitivity: float,
-    unit: Unit,
-    neighbours: Neighbours,
-    sound: bool,
-    source: str,
     count: int = 1,
-    kind: Kind = "",
+    **about: Any,
 ) -> tuple[FloatArray, Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
-    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. The
-    keyword arguments are those of ``Release``. Returns (noise, release).
+    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. All else
+    that is said ``about`` it is a field of ``Release``. Returns (noise, release).
     """
-    release = Release(
-        what=what,
-        mechanism=mechanism,
-        l1_sensitivity=l1_sensitivity,
-        l2_sensitivity=l2_sensitivity,
-        unit=unit,
-        neighbours=neighbours,
-        coordinates=int(np.prod(shape)) // count,
-        count=count,
-        sound=sound,
-        source=source,
-        kind=kind,
-    )
+    coordinates = int(np.prod(shape)) // count
+    release = Release(mechanism=mechanism, coordinates=coordinates, count=count, **about)
     return sample(release, rng).reshape(shape), release
 
 

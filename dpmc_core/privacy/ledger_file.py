@@ -4,6 +4,7 @@ From JSON text to a ``Ledger``, with one clear sentence for everything that is w
 nothing is read halfway.
 """
 
+import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import fields
@@ -11,16 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core import limits
-from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
+from dpmc_core.errors import DataError, ParameterError, check_names
+from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism
 from dpmc_core.paths import names_once, read_file
 from dpmc_core.privacy.ledger import Ledger, Release, merge
+from dpmc_core.wording import JsonObject
 
 MOST_BYTES = 2_000_000
 MOST_RELEASES = 200  # of different kinds; how often each was made does not matter
 _FORM = 'a JSON object {"version": 1, "releases": [...]}, as the app exports it'
-_TEXTS = {"what": "a released vector", "source": "given in a file"}
-_NAMES = {"unit": "record", "neighbours": "add/remove-one", "kind": ""}
+_DEFAULTS = {
+    "what": "a released vector",
+    "source": "given in a file",
+    "unit": "record",
+    "neighbours": "add/remove-one",
+    "coordinates": 1,
+    "count": 1,
+    "sound": False,
+}
 
 
 def read_ledger(path: str | Path) -> Ledger:
@@ -41,7 +50,10 @@ def ledger_from_text(text: bytes | str, name: str = "ledger") -> Ledger:
     Raises as ``read_ledger``; ``name`` is what messages call it.
     """
     if len(text) > MOST_BYTES:
-        raise DataError(_too_large(name, len(text)))
+        raise DataError(
+            f"The ledger file {name!r} has {len(text) / 1e6:,.1f} MB: it must be at most "
+            f"{MOST_BYTES / 1e6:g} MB."
+        )
     if isinstance(text, str):
         text = text.removeprefix("\ufeff")
     try:
@@ -98,11 +110,10 @@ def _has_releases(entry: Mapping[str, Any]) -> bool:
 def _release(raw: object) -> Release:
     if not isinstance(raw, Mapping):
         raise ParameterError("entry", raw, "a JSON object")
-    known = {f.name for f in fields(Release)}
-    for name in raw:
-        if name not in known:
-            raise ParameterError("field", str(name), "one of " + ", ".join(sorted(known)))
-    coordinates = limits.check_int("coordinates", raw.get("coordinates", 1))
+    check_names("field", raw, (f.name for f in fields(Release)))
+    given: JsonObject = {**_DEFAULTS, **raw}
+    for name in ("coordinates", "count"):
+        given[name] = limits.check_int(name, given[name])
     l1, l2 = raw.get("l1_sensitivity"), raw.get("l2_sensitivity")
     if l1 is None and l2 is None:
         raise ParameterError(
@@ -110,7 +121,7 @@ def _release(raw: object) -> Release:
             "missing",
             "given, or l2_sensitivity: without either nothing is bounded",
         )
-    noise = _mechanism(raw.get("mechanism"))
+    given["mechanism"] = noise = _mechanism(raw.get("mechanism"))
     if l1 is None and "coordinates" not in raw and not isinstance(noise, Gaussian):
         raise ParameterError(
             "coordinates",
@@ -118,36 +129,18 @@ def _release(raw: object) -> Release:
             "given when l1_sensitivity is not: ℓ1 can be √coordinates times ℓ2",
         )
     if l1 is None:
-        l1 = coordinates**0.5 * limits.check("sensitivity", l2)
+        given["l1_sensitivity"] = given["coordinates"] ** 0.5 * limits.check("sensitivity", l2)
     if l2 is None:
-        l2 = limits.check("sensitivity", l1)
-    most = raw.get("linf_sensitivity")
-    sound = raw.get("sound", False)
-    if not isinstance(sound, bool):
-        raise ParameterError("sound", sound, "true or false")
-    texts = {name: raw.get(name, default) for name, default in {**_TEXTS, **_NAMES}.items()}
-    for name, value in texts.items():
-        if not isinstance(value, str) or not value.isprintable():
-            raise ParameterError(
-                name,
-                ascii(value) if isinstance(value, str) else value,
-                "a text of printable characters",
-            )
-    return Release(
-        mechanism=noise,
-        l1_sensitivity=limits.check("sensitivity", l1),
-        l2_sensitivity=limits.check("sensitivity", l2),
-        coordinates=coordinates,
-        count=limits.check_int("count", raw.get("count", 1)),
-        sound=sound,
-        what=texts["what"][:300],
-        source=texts["source"][:300],
-        unit=texts["unit"],
-        neighbours=texts["neighbours"],
-        kind=texts["kind"],
-        linf_sensitivity=None if most is None else limits.check("sensitivity", most),
-        failure=limits.check("failure", raw.get("failure", 0.0)),
-    )
+        given["l2_sensitivity"] = l1
+    if not isinstance(given["sound"], bool):
+        raise ParameterError("sound", given["sound"], "true or false")
+    for name in ("what", "source"):
+        text = given[name]
+        if not isinstance(text, str) or not text.isprintable():
+            shown = ascii(text) if isinstance(text, str) else text
+            raise ParameterError(name, shown, "a text of printable characters")
+        given[name] = text[:300]
+    return Release(**given)
 
 
 def _mechanism(raw: object) -> Mechanism:
@@ -156,37 +149,15 @@ def _mechanism(raw: object) -> Mechanism:
         raise ParameterError(
             "mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES)
         )
-    family = FAMILIES[raw["name"]]
-    parameters: dict[str, Any] = {key: value for key, value in raw.items() if key != "name"}
-    if family is Staircase:
-        parameters = {
-            ("epsilon" if key == "epsilon_design" else key): value
-            for key, value in parameters.items()
-        }
-    allowed = (
-        {"epsilon", "sensitivity", "gamma"}
-        if family is Staircase
-        else {f.name for f in fields(family)}
-    )
-    required = allowed - (
-        {"gamma"} if family is Staircase else {"scale"} if raw["name"] == "huber" else set()
-    )
-    for key in parameters:
-        if key not in allowed:
-            raise ParameterError(
-                f"{raw['name']} parameter", str(key), "one of " + ", ".join(sorted(allowed))
-            )
-    for key in sorted(required - set(parameters)):
-        raise ParameterError(f"{raw['name']} {key}", "missing", limits.LIMITS[key].allowed)
-    return family(**parameters)
+    # what a ledger says of staircase noise has another name than what makes it
+    given = {"epsilon" if n == "epsilon_design" else n: v for n, v in raw.items() if n != "name"}
+    allowed = inspect.signature(FAMILIES[name]).parameters
+    check_names(f"{name} parameter", given, allowed)
+    for key in sorted(allowed.keys() - given.keys()):
+        if allowed[key].default is inspect.Parameter.empty:
+            raise ParameterError(f"{name} {key}", "missing", limits.LIMITS[key].allowed)
+    return FAMILIES[name](**given)
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _too_large(name: str, size: int) -> str:
-    return (
-        f"The ledger file {name!r} has {size / 1e6:,.1f} MB: it must be at most "
-        f"{MOST_BYTES / 1e6:g} MB."
-    )

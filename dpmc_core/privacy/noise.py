@@ -4,9 +4,9 @@ The kind is a type: the variance of a release, the nominal ε of a release, or t
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice, Config, Settings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
@@ -164,7 +164,7 @@ class TotalEpsilon(_Some):
 
     @property
     def budget(self) -> Budget:
-        shape: dict[str, Any] = self.shape
+        shape: Settings = self.shape
         return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
 
 

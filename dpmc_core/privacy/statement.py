@@ -6,19 +6,17 @@ explanations of ε compared by Nanayakkara et al. (USENIX Security 2023).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.facts import facts
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.account import OWN_PROOF, Account, account, best, best_published, tightest
 from dpmc_core.privacy.ledger import Ledger, Release
-from dpmc_core.wording import power, three
+from dpmc_core.wording import JsonObject, finite, power, three
 
 _CAVEATS = facts("caveats")
-_SECRET, _REPEATABLE = _CAVEATS["chance"]["secret"], _CAVEATS["chance"]["repeatable"]
 _GROUP = 10  # images or documents of one person
 NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
@@ -28,7 +26,7 @@ NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEA
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What a run protects and how that was counted.
+    """What a run protects and how that was counted; by default that of a run without noise.
 
     One ε at one δ, by the tightest valid method, the others beside it.
 
@@ -41,17 +39,17 @@ class Statement:
     ``secret`` says whether nobody can draw the noise again (None: not known).
     """
 
-    unit: str
-    neighbours: str
-    epsilon: float
-    delta: float
-    epsilon_per_draw: float
-    epsilon_published: float
-    draws: int
-    how: str
-    nominal: bool
-    accounts: tuple[Account, ...]
-    caveats: tuple[str, ...]
+    unit: str = "none"
+    neighbours: str = "none"
+    epsilon: float = math.inf
+    delta: float = 0.0
+    epsilon_per_draw: float = math.inf
+    epsilon_published: float = math.inf
+    draws: int = 0
+    how: str = "no noise was drawn, so nothing is protected"
+    nominal: bool = False
+    accounts: tuple[Account, ...] = ()
+    caveats: tuple[str, ...] = ()
     secret: bool | None = None
     uncovered: tuple[str, ...] = ()
 
@@ -81,16 +79,9 @@ class Statement:
             f"{self.draws:,} releases{at}"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy; an infinite ε becomes None."""
-        out = asdict(self)
-        for row in (out, *out["accounts"]):
-            for key in ("epsilon", "epsilon_per_draw", "epsilon_published"):
-                if key in row and math.isinf(row[key]):
-                    row[key] = None
-        out["accounts"] = list(out["accounts"])
-        out["caveats"] = list(self.caveats)
-        out["label"] = self.label
+        out: JsonObject = finite({**asdict(self), "label": self.label})
         return out
 
 
@@ -114,21 +105,10 @@ def state(
     mixes units or neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
-        return Statement(
-            unit="none",
-            neighbours="none",
-            epsilon=math.inf,
-            delta=0.0,
-            epsilon_per_draw=math.inf,
-            epsilon_published=math.inf,
-            draws=0,
-            how="no noise was drawn, so nothing is protected",
-            nominal=False,
-            accounts=(),
-            caveats=(),
-        )
+        return Statement()
     first, public = ledger.releases[0], public or {}
     uncovered = tuple(fact for fact, by in public.items() if not by)
+    stated = tuple(f"{fact} ({by})" for fact, by in public.items() if by)
     for field in ("unit", "neighbours"):
         named = sorted({getattr(release, field) for release in ledger.releases})
         if len(named) > 1:
@@ -154,11 +134,7 @@ def state(
         nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *_public("uncovered", ", ".join(uncovered)),
-            *_chosen_words(ledger),
-            *_repeatable(ledger.sound, secret),
-            *_stopped(made, ledger.draws),
-            *_public("stated", "; ".join(f"{fact} ({by})" for fact, by in public.items() if by)),
+            *_of_this_run(ledger, uncovered, stated, secret=secret, made=made),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
@@ -166,8 +142,30 @@ def state(
     )
 
 
-def _public(kind: str, facts: str) -> tuple[str, ...]:
-    return (_CAVEATS["public"][kind].format(facts=facts),) if facts else ()
+def _of_this_run(
+    ledger: Ledger,
+    uncovered: tuple[str, ...],
+    stated: tuple[str, ...],
+    *,
+    secret: bool | None,
+    made: int | None,
+) -> Iterator[str]:
+    """What is to be said of what was public, how noise was drawn, and how far the run has come."""
+    if uncovered:
+        yield _CAVEATS["public"]["uncovered"].format(facts=", ".join(uncovered))
+    words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
+    if words.failure:
+        yield _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
+    if ledger.sound and secret is not None:
+        yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
+    if made not in (None, ledger.draws):
+        yield (
+            f"So far {made:,} of the {ledger.draws:,} planned releases were made. ε is of the "
+            "whole plan all the same: when to stop may depend on errors, which are computed "
+            "without noise."
+        )
+    if stated:
+        yield _CAVEATS["public"]["stated"].format(facts="; ".join(stated))
 
 
 def _one_draw(release: Release, delta: float) -> float:
@@ -178,25 +176,6 @@ def _one_draw(release: Release, delta: float) -> float:
     if isinstance(release.mechanism, Gaussian):
         return release.mechanism.epsilon_at_delta(delta, release.l2_sensitivity)
     return release.mechanism.epsilon(release.l1_sensitivity)
-
-
-def _repeatable(sound: bool, secret: bool | None) -> tuple[str, ...]:
-    return () if not sound or secret is None else (_SECRET if secret else _REPEATABLE,)
-
-
-def _chosen_words(ledger: Ledger) -> tuple[str, ...]:
-    words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
-    said = _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
-    return (said,) if words.failure else ()
-
-
-def _stopped(made: int | None, planned: int) -> tuple[str, ...]:
-    if made in (None, planned):
-        return ()
-    return (
-        f"So far {made:,} of the {planned:,} planned releases were made. ε is of the whole plan "
-        "all the same: when to stop may depend on errors, which are computed without noise.",
-    )
 
 
 def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:

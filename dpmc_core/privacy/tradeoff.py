@@ -56,6 +56,12 @@ class TradeOff:
         """1 − f(α): the largest share of hits (the ROC curve of the best attacker)."""
         return np.asarray(1.0 - self.misses(false_alarms))
 
+    @property
+    def points(self) -> FloatArray:
+        """Shares of false alarms, and the least share of misses at each (2×201)."""
+        alarms = np.linspace(0.0, 1.0, 201)
+        return np.array([alarms, self.misses(alarms)])
+
     def sentence(self, false_alarms: float = 0.05) -> str:
         """How to read it.
 

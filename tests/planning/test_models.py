@@ -182,10 +182,10 @@ def test_what_is_kept_is_said_without_a_run() -> None:
     assert first.estimate is None
     assert "at most 200 on; not narrowed down yet" in first.sentence
     (probe,) = first.probes
-    missed = replace(first, low=200.0, probes=(replace(probe, decided=-1),))
+    missed = replace(first, probes=(replace(probe, decided=-1),))
     assert " up to a total ε of 200, where it misses that by " in missed.sentence
     at_half = replace(probe, place=100.0, decided=-1)
-    half = replace(first, low=100.0, probes=(at_half, replace(probe, decided=0)))
+    half = replace(first, probes=(at_half, replace(probe, decided=0)))
     assert " up to a total ε of 100; not narrowed down yet" in half.sentence
     assert " on; " not in missed.sentence
 

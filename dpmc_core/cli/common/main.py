@@ -21,7 +21,7 @@ from dpmc_core.cli.common.options import Parser
 from dpmc_core.errors import DPMCError
 from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import Statement
-from dpmc_core.wording import finite, printable
+from dpmc_core.wording import JsonObject, finite, printable
 
 
 def accept_all_text() -> None:
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = _parser(words).parse_args(words)
-        result: dict[str, Any] = arguments.command(arguments)
+        result: JsonObject = arguments.command(arguments)
         if arguments.json:
             print(json.dumps(finite(result)))
         if sys.stdout is not None:  # closed by the caller

@@ -5,16 +5,15 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
-from dpmc_core.config import Parameter, parameters
+from dpmc_core.config import Parameter, Settings, parameters
 from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.errors import DPMCError, ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
-from dpmc_core.experiments.spec import CHANCE, USUAL, RunSpec, default_algorithm
+from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_names
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
@@ -37,14 +36,22 @@ _MEANINGS = {
 }
 
 
+_NONE = object()  # what is typed "None": where nothing is typed, argparse has None
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse, except that mistakes become our own errors, so that they end in one sentence, and
-    that -1e5 is a number too.
+    """argparse, except that mistakes become our own errors, so that they end in one sentence, that
+    what an option's type refuses is one already, and that -1e5 is a number too.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # no flag of ours begins so
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        kind: Any = action.type or str
+        value = kind(arg_string)
+        return _NONE if value is None else value
 
     def error(self, message: str) -> Any:
         raise DPMCError(f"{message[0].upper()}{message[1:]}. See '{self.prog} --help'.")
@@ -53,14 +60,35 @@ class Parser(argparse.ArgumentParser):
 def add_parameters(
     group: Any, found: Mapping[str, Parameter], shown: Iterable[str] | None = None
 ) -> None:
-    """A flag for each parameter; those that are not ``shown`` work, and help is silent on them."""
+    """A flag for each parameter; those that are not ``shown`` work, and help is silent on them.
+    Numbers are checked where they are typed, names by what they are given to.
+    """
     for name, p in found.items():
         text = argparse.SUPPRESS
         if shown is None or name in shown:
             usual = "" if p.default is None else f" ({_shown(p.default)})"
             text = f"{p.meaning}; {p.allowed}{usual}".replace("%", "%%")
-        metavar = "X" if hasattr(p.rule, "low") else "NAME"
-        group.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
+        number = isinstance(p.rule, Limit)
+        flag, kind = f"--{name.replace('_', '-')}", p.parse if number else None
+        group.add_argument(flag, metavar="X" if number else "NAME", type=kind, help=text)
+
+
+def add_number(
+    group: Any, name: str, limit: str | Limit, default: float | None = None, meaning: str = ""
+) -> None:
+    """A flag for a number in the range of a ``limit``, which is given by name if it is of the
+    table.
+    """
+    rule = LIMITS[limit] if isinstance(limit, str) else limit
+    p = Parameter(name, rule, default, optional=False)
+    usual = "" if default is None else f" ({_shown(default)})"
+    group.add_argument(
+        f"--{name.replace('_', '-')}",
+        metavar="N" if rule.integer else "X",
+        type=p.parse,
+        default=default,
+        help=f"{meaning or p.meaning}; {p.allowed}{usual}".replace("%", "%%"),
+    )
 
 
 def _shown(value: object) -> str:
@@ -89,12 +117,14 @@ def add_spec(
         run.add_argument("--task", metavar="NAME", help="one of rate, recommend (rate)")
     else:
         run.add_argument("--task", help=argparse.SUPPRESS)
-    run.add_argument("--seed", metavar="X", help=f"{LIMITS['seed'].meaning} (0)")
+    seed = parameters(RunSpec)["seed"].parse
+    run.add_argument("--seed", metavar="X", type=seed, help=f"{LIMITS['seed'].meaning} (0)")
     text = (
         "draw the noise from the operating system, so that nothing repeats it (the usual on --data)"
     )
     run.add_argument("--secret", action="store_const", const=True, help=text)
-    run.add_argument("--split-seed", metavar="X", help="beside secret noise: what is held out (0)")
+    text = "beside secret noise: what is held out (0)"
+    run.add_argument("--split-seed", metavar="X", type=seed, help=text)
     run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
     data = parser.add_argument_group("data")
     text = argparse.SUPPRESS if only else "one of " + ", ".join(names(*holds))
@@ -114,7 +144,8 @@ def add_spec(
     for name, p in _AMOUNTS.items():
         visible = any(c.noise for c in mine) and (name in amounts or name in ("alpha", "delta"))
         text = f"{_MEANINGS.get(name, p.meaning)}; {p.allowed}" if visible else argparse.SUPPRESS
-        noise.add_argument(f"--{name.replace('_', '-')}", metavar="X", help=text)
+        flag = f"--{name.replace('_', '-')}"
+        noise.add_argument(flag, metavar="X", type=p.parse, help=text)
     group = parser.add_argument_group(
         mine[0].title if chosen else "algorithm", mine[0].origin if chosen else None
     )
@@ -149,7 +180,8 @@ def after(option: str, argv: Sequence[str]) -> str:
 
 
 def _of(kinds: Iterable[type]) -> dict[str, Parameter]:
-    return {name: p for kind in kinds for name, p in parameters(kind).items()}
+    """The parameters of all ``kinds``; of several with one name the first kind's."""
+    return {name: p for kind in reversed([*kinds]) for name, p in parameters(kind).items()}
 
 
 def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None) -> RunSpec:
@@ -158,39 +190,30 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     Raises ``ParameterError``.
     """
     cards = of_task(*tasks)
-    typed = {n: v for n, v in vars(arguments).items() if v is not None and n in _flat(cards, tasks)}
+    given = {n: v for n, v in vars(arguments).items() if v is not None and n in known_names()}
+    typed = {name: None if value is _NONE else value for name, value in given.items()}
+    typed.pop("algorithm", None)
     name = arguments.algorithm
     base = RunSpec.from_json(arguments.spec) if arguments.spec else None
     if base is not None and base.task not in tasks:
         raise ParameterError("spec", base.card.name, "a spec of " + " or ".join(tasks))
     if name is not None:
-        if name not in cards:
-            raise ParameterError("algorithm", name, "one of " + ", ".join(cards))
+        check_choice("algorithm", name, cards)
         typed["algorithm"] = name
     if own is not None:
         typed["dataset"] = own
     dataset = typed.get("dataset", None if base is None else base.dataset)
-    holds = held_for(tasks)
     if dataset is not None:
-        entry(dataset, *holds)
+        entry(dataset, *held_for(tasks))
     if name is None:
         name = base.card.name if base else _usual(tasks, dataset, typed.get("task"))
         typed["algorithm"] = name
-    data = config_of(dataset, *holds) if dataset else None
-    known = {**_of(c.config for c in cards.values()), **(_of([data]) if data else {})}
-    known = {**_of(config_of(n) for n in names(*holds)), **known, **_AMOUNTS}
-    known |= parameters(ALGORITHMS[name].config) | dict.fromkeys(
-        ("seed", "split_seed"), parameters(RunSpec)["seed"]
-    )
-    values = {n: known[n].parse(v) if n in known else v for n, v in typed.items()}
     if base is not None:
-        return base.replace(**values)
-    if dataset is None:
-        values = {**_suited(ALGORITHMS[name]), **values}
-    return RunSpec.of(values)
+        return base.replace(**typed)
+    return RunSpec.of({**({} if dataset else _suited(ALGORITHMS[name])), **typed})
 
 
-def _suited(card: Algorithm) -> dict[str, Any]:
+def _suited(card: Algorithm) -> Settings:
     """What suits the small made set that is taken where none is named; elsewhere a card's defaults.
 
     Algorithms with a guarantee keep theirs: on 300 users none is of use.
@@ -205,22 +228,3 @@ def _usual(tasks: Sequence[str], dataset: Any, task: Any) -> str:
     if task == "recommend":
         return "moments"
     return default_algorithm(dataset) if dataset else "nmf" if "factorize" in tasks else "als"
-
-
-def _flat(cards: Mapping[str, Any], tasks: Sequence[str]) -> set[str]:
-    found = set(_of(config_of(n) for n in names(*held_for(tasks)))) | set(_AMOUNTS)
-    return (
-        found
-        | set(_of(c.config for c in cards.values()))
-        | {"task", "dataset", "mechanism", *CHANCE}
-    )
-
-
-def parsed(name: str, limit: str, text: str) -> float:
-    """A typed number in the range called ``limit``; raises ``ParameterError`` with ``name``."""
-    return replace(LIMITS[limit], name=name).parse(text)
-
-
-def whole(name: str, text: str, high: int) -> int:
-    """A typed whole number from 0 to ``high``. Raises ``ParameterError``."""
-    return int(Limit(name, 0, high, name, integer=True).parse(text))

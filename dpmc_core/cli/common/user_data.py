@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.paths import read_file
 from dpmc_core.wording import printable
@@ -107,8 +107,7 @@ def read_options(
             raise ParameterError("read", word, "NAME=VALUE, for example user=reader")
         choices[name] = value
     kind = choices.pop("kind", "") or own.kind_of(path.name, data, kinds)
-    if kind not in kinds:
-        raise ParameterError("kind", kind, "one of " + ", ".join(kinds))
+    check_choice("kind", kind, kinds)
     for name in choices:
         if name not in (*own.CHOICES[kind], "visit"):
             others = [known for known, names in own.CHOICES.items() if name in names]

@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -40,7 +39,7 @@ from dpmc_core.experiments.sweeps.tradeoff import largest
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
     "reproduced",
@@ -405,7 +404,7 @@ def stored(entry: str) -> PaperResult | None:
     file = RESULTS / f"{entry}.json"
     if not file.exists():
         return None
-    raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    raw: JsonObject = json.loads(file.read_text(encoding="utf-8"))
     if raw.pop("format", None) != FORMAT:
         raise DataError(
             f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'."

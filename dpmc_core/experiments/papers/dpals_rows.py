@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from dpmc_core.config import Settings
 from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.privacy.compare import dpals_counts
@@ -45,7 +46,7 @@ def dpals_budgets() -> list[Row]:
 
 
 # tuned at each ε on other draws and splits (seeds 101 to 103) than the rows'
-_MOVIELENS: dict[str, Any] = {
+_MOVIELENS: Settings = {
     "rank": 2,
     "reg": 3.0,
     "iterations": 3,
@@ -59,13 +60,13 @@ _MOVIELENS: dict[str, Any] = {
     "projection": "inner",
     "centring": "user",
 }
-_BY_EPSILON: dict[float, dict[str, Any]] = {
+_BY_EPSILON: dict[float, Settings] = {
     1.0: {"reg": 30.0, "clip_norm": 0.1, "gram_ratio": 2.0, "user_exponent": 0.5},
     5.0: {},
     10.0: {"rank": 3, "item_share": 0.7, "user_exponent": 0.5},
     20.0: {"items_per_user": 50, "item_share": 0.7, "gram_ratio": 2.0},
 }
-_SYNTHETIC: dict[str, Any] = {
+_SYNTHETIC: Settings = {
     "rank": 5,
     "reg": 3.0,
     "iterations": 3,
@@ -81,14 +82,14 @@ _SYNTHETIC: dict[str, Any] = {
 }
 
 
-def synthetic_settings(users: int, epsilon: float) -> dict[str, Any]:
+def synthetic_settings(users: int, epsilon: float) -> Settings:
     """Return DPALS's settings on the paper's synthetic data."""
     wide = epsilon * users >= 100_000  # little noise: larger values pay
     little = {"reg": 30.0, "iterations": 2, "start": "power"} if epsilon == 1 else {}
     return {**_SYNTHETIC, "value_clip": 3.0 if wide else 2.0, **little}
 
 
-def movielens_settings(epsilon: float) -> dict[str, Any]:
+def movielens_settings(epsilon: float) -> Settings:
     """Return DPALS's settings on MovieLens 1M."""
     return {**_MOVIELENS, **_BY_EPSILON[epsilon]}
 
@@ -146,7 +147,7 @@ def dpals_synthetic() -> list[Row]:
 def _against_epsilon(
     data: Mapping[str, Any],
     plain: Mapping[str, Any],
-    private: Mapping[str, Callable[[float], dict[str, Any]]],
+    private: Mapping[str, Callable[[float], Settings]],
     where: Mapping[str, str],
     trial: Callable[[RunSpec], Callable[[int, int], RunSpec]],
     **same: Any,

@@ -6,8 +6,8 @@ These are ``data/papers/entries.toml`` and ``errata.toml`` as objects.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
 
+from dpmc_core.config import Settings
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.papers import dpals_rows, huber_rows, nmf_rows
 from dpmc_core.experiments.papers.row import Row
@@ -97,7 +97,7 @@ class Entry:
         return self.same or self.id
 
 
-def _entries(file: dict[str, Any]) -> Iterator[Entry]:
+def _entries(file: Settings) -> Iterator[Entry]:
     by_id: dict[str, Entry] = {}
     for paper in PAPERS:
         for k, said in enumerate(file[paper], start=1):
@@ -105,7 +105,7 @@ def _entries(file: dict[str, Any]) -> Iterator[Entry]:
             where = f"data/{_FILE}.toml, entry {k} of {paper} ({own.get('place', 'no place')})"
             try:
                 shared = file["shared"][said["like"]] if "like" in said else {}
-                filled: dict[str, Any] = {
+                filled: Settings = {
                     name: text.format(**said.get("with", {})) if isinstance(text, str) else text
                     for name, text in shared.items()
                 }

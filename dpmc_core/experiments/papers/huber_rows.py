@@ -6,8 +6,8 @@ From a printed setting to the runs of its trials, with what the paper leaves ope
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
+from dpmc_core.config import Settings
 from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
@@ -52,7 +52,7 @@ def budgets() -> list[Row]:
     ]
 
 
-def noise_of(setting: dict[str, str], variance: float) -> dict[str, Any]:
+def noise_of(setting: dict[str, str], variance: float) -> Settings:
     """Return the noise of a printed row as settings of a run."""
     noise = (
         {}

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.loaders import load
 from dpmc_core.datasets.samples import unit_columns
@@ -46,12 +46,12 @@ def _size(dataset: str, metric: str) -> float:
     return float(samples.places.given if metric == "N" else samples.dimension)
 
 
-def _words(dataset: str) -> dict[str, Any]:
+def _words(dataset: str) -> Settings:
     """The paper's words: a tenth of TDT2's terms, else those of the documents."""
     return {"term_share": 0.1} if dataset == "tdt2" else {"word_list": "documents"}
 
 
-def _published(epsilon: str | float) -> dict[str, Any]:
+def _published(epsilon: str | float) -> Settings:
     """The paper's algorithm with ``epsilon`` a round, or "none"."""
     private = {} if epsilon == "none" else {"mechanism": "gaussian", "epsilon": float(epsilon)}
     return {"algorithm": "private-nmf-published", **private}

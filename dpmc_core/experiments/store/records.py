@@ -16,11 +16,11 @@ from typing import Any, Protocol
 
 import dpmc_core
 from dpmc_core.datasets.data import uncovered_by
-from dpmc_core.errors import DataError, DPMCError, ParameterError
+from dpmc_core.errors import DataError, DPMCError, ParameterError, check_choice
 from dpmc_core.experiments.run import TASKS, AnyResult, run
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import versions
-from dpmc_core.wording import finite
+from dpmc_core.wording import JsonObject, finite
 
 KINDS = ("completion", "factorization")
 
@@ -58,7 +58,7 @@ class Record:
     created: str
     error: str
     spec: str
-    summary: dict[str, Any]
+    summary: JsonObject
 
 
 def key_of(spec: RunSpec) -> str:
@@ -83,8 +83,7 @@ def spec_of(kind: str, text: str) -> RunSpec:
 
     Raises ``ParameterError``.
     """
-    if kind not in KINDS:
-        raise ParameterError("kind", kind, "one of " + ", ".join(KINDS))
+    check_choice("kind", kind, KINDS)
     spec = RunSpec.from_json(text)
     if kind_of(spec) != kind:
         raise ParameterError("kind", kind, f"{kind_of(spec)} for this spec")
@@ -122,29 +121,20 @@ def record_of(result: AnyResult, *, once: bool = False) -> Record:
     beside it.
     """
     spec, statement = result.spec, result.statement
-    value, baseline, truth = result.value, result.baseline, result.truth
-    if not math.isfinite(value):
-        return failed(
-            spec,
-            DataError(
-                "the result is not a finite number; a larger reg (λ) or less noise keeps it finite."
-            ),
-        )
+    if not math.isfinite(result.value):
+        said = "the result is not a finite number; a larger reg (λ) or less noise keeps it finite."
+        return failed(spec, DataError(said))
     return record_for(
         spec,
-        value=value,
-        baseline=baseline,
-        truth=truth,
-        epsilon=_known(statement.epsilon),
-        epsilon_published=_known(statement.epsilon_published),
+        value=result.value,
+        baseline=result.baseline,
+        truth=result.truth,
+        epsilon=finite(statement.epsilon),
+        epsilon_published=finite(statement.epsilon_published),
         seconds=result.seconds,
         summary=finite(result.summary()),
         **({"key": secrets.token_hex(16)} if once and spec.secret else {}),
     )
-
-
-def _known(epsilon: float) -> float | None:
-    return epsilon if math.isfinite(epsilon) else None
 
 
 def failed(spec: RunSpec, error: DPMCError) -> Record:
@@ -161,13 +151,7 @@ def failed(spec: RunSpec, error: DPMCError) -> Record:
 def record_for(spec: RunSpec, **numbers: Any) -> Record:
     """The record of a run of ``spec`` with these fields; what is left out is None, 0 or today's."""
     unit, nominal = standing_of(spec)
-    empty = {
-        "value": None,
-        "baseline": None,
-        "truth": None,
-        "epsilon": None,
-        "epsilon_published": None,
-    }
+    names = ("value", "baseline", "truth", "epsilon", "epsilon_published")
     return Record(
         kind=kind_of(spec),
         dataset=spec.data.entry.name,
@@ -180,7 +164,7 @@ def record_for(spec: RunSpec, **numbers: Any) -> Record:
         delta=spec.noise.delta,
         spec=spec.to_json(),
         **{
-            **empty,
+            **dict.fromkeys(names),
             "key": key_of(spec),
             "seconds": 0.0,
             "summary": {},

@@ -16,6 +16,7 @@ from typing import Any
 import dpmc_core
 from dpmc_core.errors import DataError, DPMCError
 from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, record_for, spec_of
+from dpmc_core.wording import JsonObject
 
 MOST_BYTES = 5_000_000
 MOST_RUNS = 4000
@@ -40,7 +41,7 @@ class Session:
             found.add(record)
         return found
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy, which ``read_session`` reads back."""
         names = ("kind", "spec", "created", "error", *_NUMBERS)
         return {

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.exc import (
@@ -29,6 +30,7 @@ from sqlalchemy.exc import (
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.paths import LOCAL
+from dpmc_core.wording import JsonObject
 
 METADATA = sa.MetaData()
 
@@ -36,28 +38,26 @@ METADATA = sa.MetaData()
 ABOUT = sa.Table("dpmc_store", METADATA, sa.Column("version", sa.Integer, primary_key=True))
 
 
+_TYPES: dict[Any, Any] = {str: sa.String(80), int: sa.BigInteger, float: sa.Float, bool: sa.Boolean}
+
+
+def _column(name: str, hint: Any) -> sa.Column[Any]:
+    """The column of a record's field."""
+    kinds = get_args(hint) or (hint,)
+    return sa.Column(
+        "trivial" if name == "baseline" else name,  # stores have the short name
+        sa.Text if name in ("error", "spec") else next(filter(None, map(_TYPES.get, kinds))),
+        key=name,
+        nullable=NoneType in kinds,
+        unique=name == "key",
+    )
+
+
 RUNS = sa.Table(
     "dpmc_runs",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("key", sa.String(32), nullable=False, unique=True),
-    *(
-        sa.Column(name, sa.String(80), nullable=False)
-        for name in ("kind", "dataset", "algorithm", "mechanism")
-    ),
-    sa.Column("seed", sa.BigInteger, nullable=False),
-    sa.Column("measure", sa.String(80), nullable=False),
-    sa.Column("value", sa.Float),
-    sa.Column("trivial", sa.Float, key="baseline"),  # stores have the short name
-    *(sa.Column(name, sa.Float) for name in ("truth", "epsilon", "epsilon_published")),
-    sa.Column("delta", sa.Float, nullable=False),
-    sa.Column("nominal", sa.Boolean, nullable=False),
-    sa.Column("unit", sa.String(80), nullable=False),
-    sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("version", sa.String(40), nullable=False),
-    sa.Column("created", sa.String(40), nullable=False),
-    sa.Column("error", sa.Text, nullable=False),
-    sa.Column("spec", sa.Text, nullable=False),
+    *(_column(n, hint) for n, hint in get_type_hints(Record).items() if n != "summary"),
 )
 
 
@@ -188,17 +188,13 @@ class RunStore:
 
         ``where`` keeps those whose column is one of the listed values.
         """
-        with self._told("read"), self._engine.connect() as connection:
-            return int(
-                connection.scalar(
-                    sa.select(sa.func.count()).select_from(RUNS).where(*_conditions(where))
-                )
-                or 0
-            )
+        with self._reading() as connection:
+            asked = sa.select(sa.func.count()).select_from(RUNS).where(*_conditions(where))
+            return connection.scalar(asked) or 0
 
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values that each column of ``FILTERS`` takes."""
-        with self._told("read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             return {
                 name: tuple(
                     connection.scalars(sa.select(RUNS.c[name]).distinct().order_by(RUNS.c[name]))
@@ -207,21 +203,17 @@ class RunStore:
             }
 
     def rows(
-        self,
-        where: Mapping[str, Sequence[str]] | None = None,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[dict[str, Any]]:
+        self, where: Mapping[str, Sequence[str]] | None = None, *, limit: int | None = None
+    ) -> list[JsonObject]:
         """Runs as rows without summaries, the latest first."""
         asked = sa.select(*_FIELDS).where(*_conditions(where))
-        asked = asked.order_by(RUNS.c.id.desc()).limit(limit).offset(offset)
-        with self._told("read"), self._engine.connect() as connection:
+        asked = asked.order_by(RUNS.c.id.desc()).limit(limit)
+        with self._reading() as connection:
             return [dict(row) for row in connection.execute(asked).mappings()]
 
     def have(self, keys: Iterable[str]) -> set[str]:
         """Those of ``keys`` that are here."""
-        with self._told("read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             return {
                 key
                 for some in _chunks(list(keys))
@@ -236,24 +228,12 @@ class RunStore:
         asked = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
         if not whole:
             asked = sa.select(*_FIELDS, sa.literal("{}").label("summary"))
-        with self._told("read"), self._engine.connect() as connection:
+        with self._reading() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})
                 for some in _chunks(list(keys))
                 for row in connection.execute(asked.where(RUNS.c.key.in_(some))).mappings()
             }
-
-    def each(self, where: Mapping[str, Sequence[str]] | None = None) -> Iterator[Record]:
-        """All records, oldest first, a few at a time."""
-        asked = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
-        with self._told("read"), self._engine.connect() as connection:
-            wanted = (
-                asked.where(*_conditions(where))
-                .order_by(RUNS.c.id)
-                .execution_options(yield_per=_AT_ONCE)
-            )
-            for row in connection.execute(wanted).mappings():
-                yield Record(**{**row, "summary": json.loads(row["summary"])})
 
     def delete(self, keys: Iterable[str]) -> int:
         """Forget the runs with these keys; returns how many there were."""
@@ -297,6 +277,11 @@ class RunStore:
                 connection.execute(ABOUT.insert().values(version=STORE_VERSION))
 
     @contextmanager
+    def _reading(self) -> Iterator[sa.Connection]:
+        with self._told("read"), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
     def _told(self, done: str) -> Iterator[None]:
         """Turn the database's errors into sentences."""
         try:
@@ -310,34 +295,36 @@ class RunStore:
             raise StoreError(_sentence(self.place, done, str(error), True)) from error
 
 
+# by what the database says of it
+_WHY = {
+    ("locked", "busy"): (
+        "another program is writing to it and did not finish in time: try again, or end that "
+        "program"
+    ),
+    ("full",): "its disk is full: free some space and try again; what was kept before is whole",
+    ("not a database", "malformed", "corrupt"): (
+        "the file is damaged, or is no database: put it aside (do not delete it: SQLite's "
+        ".recover may save runs) and choose another by DPMC_STORE"
+    ),
+    ("readonly", "read-only", "permission", "unable to open"): (
+        "this program may not write there: change the file's and folder's permissions, or choose "
+        "another by DPMC_STORE"
+    ),
+}
+
+
 def _sentence(place: str, done: str, said: str, database: bool) -> str:
     low = said.lower()
-    if "locked" in low or "busy" in low:
-        why = (
-            "another program is writing to it and did not finish in time: try again, or end "
-            "that program"
-        )
-    elif "full" in low:
-        why = "its disk is full: free some space and try again; what was kept before is whole"
-    elif "not a database" in low or "malformed" in low or "corrupt" in low:
-        why = (
-            "the file is damaged, or is no database: put it aside (do not delete it: SQLite's "
-            ".recover may save runs) and choose another by DPMC_STORE"
-        )
-    elif "readonly" in low or "read-only" in low or "permission" in low or "unable to open" in low:
-        why = (
-            "this program may not write there: change the file's and folder's permissions, or "
-            "choose another by DPMC_STORE"
-        )
-    elif database and (
-        "connect" in low or "refused" in low or "resolve" in low or "password" in low
-    ):
+    why = "see the reason in brackets, or choose another place by DPMC_STORE"
+    if database and any(word in low for word in ("connect", "refused", "resolve", "password")):
         why = (
             "the database does not answer: check that it runs, its address, user and password "
             "in DPMC_STORE"
         )
-    else:
-        why = "see the reason in brackets, or choose another place by DPMC_STORE"
+    for words, reason in _WHY.items():
+        if any(word in low for word in words):
+            why = reason
+            break
     return f"The run store {place} could not be {done} ({said}): {why}."
 
 

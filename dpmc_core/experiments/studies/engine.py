@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import Number, Point, points_of
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
+from dpmc_core.wording import JsonObject, finite
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,7 +88,7 @@ class StudyResult:
         alike = (r for p, r in self.runs if (p.spec.data, p.spec.algorithm.rank) == own)
         return next(alike, self.runs[0][1])
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """A JSON-able account; what is not finite becomes None."""
         return {
             "study": self.spec.as_dict(),
@@ -105,7 +105,7 @@ class StudyResult:
                 for n, p in enumerate(self.points())
             ],
             "baselines": self.baselines,
-            "reference": None if math.isnan(self.reference) else self.reference,
+            "reference": finite(self.reference),
             "runs": len(self.runs),
             "total": self.total,
             "seconds": round(self.seconds, 2),

@@ -1,23 +1,24 @@
 """Studies as data: their questions, and the spec that names one completely."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from dpmc_core import limits
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
+from dpmc_core.config import Config, Settings
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.ratings import number_of_users
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, ends_and_middle
 from dpmc_core.facts import facts, typed
+from dpmc_core.limits import LIMITS
+from dpmc_core.wording import JsonObject
 
-Settings = Mapping[str, Any]
 Lines = Callable[[Settings], list["Cell"]]
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -286,7 +287,7 @@ STUDIES: dict[str, dict[str, Study]] = {
 
 
 @dataclass(frozen=True)
-class StudySpec(ManyRuns):
+class StudySpec(Config, ManyRuns):
     """A study named completely.
 
     ``room`` is "completion" or "factorization", ``kind`` one of its ``STUDIES``; ``settings`` are
@@ -298,15 +299,12 @@ class StudySpec(ManyRuns):
     room: str
     kind: str
     settings: tuple[tuple[str, Any], ...]
-    seeds: int = 3
+    seeds: Annotated[int, LIMITS["study_seeds"]] = 3
     short: bool = False
 
-    def __post_init__(self) -> None:
-        if self.room not in STUDIES:
-            raise ParameterError("room", self.room, "one of " + ", ".join(STUDIES))
-        if self.kind not in STUDIES[self.room]:
-            raise ParameterError("study", self.kind, "one of " + ", ".join(STUDIES[self.room]))
-        object.__setattr__(self, "seeds", limits.check_int("study_seeds", self.seeds, said="seeds"))
+    def consistent(self) -> None:
+        check_choice("room", self.room, STUDIES)
+        check_choice("study", self.kind, STUDIES[self.room])
         base = self.base
         if base.task == "recommend" or dict(self.settings).get("task") == "recommend":
             raise ParameterError("task", base.task, "rate: the studies are of predicted ratings")
@@ -344,8 +342,7 @@ class StudySpec(ManyRuns):
     @property
     def one_epsilon(self) -> float | None:
         """The total ε of all its runs; None where ε is what it varies."""
-        own = STUDIES[self.room][self.kind].own_epsilon
-        return None if own else dict(self.settings).get("epsilon")
+        return None if self.study.own_epsilon else dict(self.settings).get("epsilon")
 
     @property
     def study(self) -> Study:
@@ -390,25 +387,14 @@ class StudySpec(ManyRuns):
                         spec=cell.spec.repetition(cell.spec.seed + k, **data),
                     )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy; ``from_dict`` reads it back."""
-        return {
-            "room": self.room,
-            "kind": self.kind,
-            "settings": dict(self.settings),
-            "seeds": self.seeds,
-            "short": self.short,
-        }
+        return {**vars(self), "settings": dict(self.settings)}
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "StudySpec":
         """Read ``as_dict``'s form."""
-        made = cls.of(raw["room"], raw["kind"], raw["settings"], raw["seeds"])
-        return replace(made, short=raw.get("short", False))
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.as_dict(), sort_keys=True)
+        return cls(**{**raw, "settings": tuple(sorted(raw["settings"].items()))})
 
     def python(self) -> str:
         """Python lines that make this study."""

@@ -26,16 +26,19 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from dpmc_core import limits
+from dpmc_core.config import Choice, Config
 from dpmc_core.datasets import user_datasets
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.datasets.user_datasets import is_own, lines_of
+from dpmc_core.errors import DPMCError, ParameterError, check_choice, check_names
 from dpmc_core.experiments.spec import AMOUNTS, RunSpec, Spec, known_names
 from dpmc_core.experiments.store.records import KINDS, kind_of
+from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import FAMILIES
+from dpmc_core.wording import JsonObject
 
 _IN_MEMORY = ("store.records", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
@@ -97,12 +100,12 @@ class ManyRuns(Spec):
         """
 
     @abstractmethod
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSpec(ManyRuns):
+class SweepSpec(Config, ManyRuns):
     """A sweep named completely.
 
     ``kind`` is of ``records.KINDS``; ``base`` holds fields of the spec that all runs share,
@@ -117,40 +120,30 @@ class SweepSpec(ManyRuns):
     """
 
     name: str = "sweep"
-    kind: str = "completion"
+    kind: Annotated[str, Choice(KINDS, "what its runs do")] = "completion"
     base: Items = ()
     grids: tuple[tuple[tuple[str, tuple[Any, ...]], ...], ...] = ((),)
-    seeds: int = 5
-    seed: int = 0
+    seeds: Annotated[int, LIMITS["sweep_seeds"]] = 5
+    seed: Annotated[int, LIMITS["seed"]] = 0
     fresh_data: bool = True
 
-    def __post_init__(self) -> None:
+    def consistent(self) -> None:
         if (
             not isinstance(self.name, str)
             or not 0 < len(self.name) <= 80
             or not self.name.isprintable()
         ):
             raise ParameterError("name", self.name, "1 to 80 printable characters")
-        if not isinstance(self.kind, str) or self.kind not in KINDS:
-            raise ParameterError("kind", self.kind, "one of " + ", ".join(KINDS))
         if not isinstance(self.fresh_data, bool):
             raise ParameterError("fresh_data", self.fresh_data, "true or false")
-        object.__setattr__(self, "seeds", limits.check_int("sweep_seeds", self.seeds, said="seeds"))
-        object.__setattr__(self, "seed", limits.check_int("seed", self.seed))
-        known = known_names()
-        for name in [n for n, _ in self.base] + [n for grid in self.grids for n, _ in grid]:
+        known = sorted(known_names() - set(_RESERVED))
+        for name, values in itertools.chain(self.base, *self.grids):
             if name in _RESERVED:
-                raise ParameterError(
-                    "sweep field", name, "left out: seeds come from the sweep's own seed"
-                )
-            if name not in known:
-                raise ParameterError(
-                    "sweep field", name, "one of " + ", ".join(sorted(known - set(_RESERVED)))
-                )
-        for grid in self.grids:
-            for name, values in grid:
-                if not values:
-                    raise ParameterError(name, "[]", "a list with at least one value")
+                allowed = "left out: seeds come from the sweep's own seed"
+                raise ParameterError("sweep field", name, allowed)
+            check_choice("sweep field", name, known)
+            if values == ():
+                raise ParameterError(name, "[]", "a list with at least one value")
         if self.size > MOST_RUNS:
             raise ParameterError(
                 "sweep", f"{self.size:,} runs", f"at most {MOST_RUNS:,} runs: fewer values or seeds"
@@ -164,9 +157,7 @@ class SweepSpec(ManyRuns):
             int(np.prod([len(values) for _, values in grid], dtype=float)) for grid in self.grids
         )
 
-    @property
-    def amount(self) -> int:
-        return self.size
+    amount = size
 
     def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
         return ((spec, float(self.seeds)) for _, spec in self.cells())
@@ -208,7 +199,7 @@ class SweepSpec(ManyRuns):
         kept = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
         return tuple(kept), spec
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """A JSON-able copy, which ``from_dict`` reads back."""
         return {
             "name": self.name,
@@ -221,7 +212,7 @@ class SweepSpec(ManyRuns):
         }
 
     def to_json(self) -> str:
-        """One line of JSON."""
+        """One line of JSON, in the order of the sweep."""
         return json.dumps(self.as_dict())
 
     def to_toml(self) -> str:
@@ -248,7 +239,7 @@ class SweepSpec(ManyRuns):
         Raises ``ParameterError`` where that is not here.
         """
         name = str(dict(self.base).get("dataset", ""))
-        return user_datasets.find(name) if user_datasets.is_own(name) else None
+        return user_datasets.find(name) if is_own(name) else None
 
     def command(self, file: str) -> str:
         """The command that makes this sweep from ``file``, which holds ``to_toml()``."""
@@ -259,11 +250,10 @@ class SweepSpec(ManyRuns):
 
     def python(self) -> str:
         """Python lines that make this sweep and print its means."""
-        own = self.own
-        room, place = ("store.store", "RunStore") if own is None else _IN_MEMORY
+        dataset = str(dict(self.base).get("dataset", ""))
+        room, place = _IN_MEMORY if is_own(dataset) else ("store.store", "RunStore")
         return (
-            ("" if own is None else own.lines())
-            + f"from dpmc_core.experiments.{room} import {place}\n"
+            lines_of(dataset) + f"from dpmc_core.experiments.{room} import {place}\n"
             "from dpmc_core.experiments.sweeps.sweep import finished, sweep\n"
             "from dpmc_core.experiments.sweeps.spec import SweepSpec\n"
             "from dpmc_core.experiments.sweeps.tradeoff import points_of\n\n"
@@ -280,8 +270,9 @@ class SweepSpec(ManyRuns):
         """From a mapping as a TOML file has it. Raises ``ParameterError``."""
         if not isinstance(raw, Mapping):
             raise ParameterError("sweep", raw, "a table with base and grid")
-        given = _known(raw)
-        base, grids = given.get("base", {}), given.pop("grid", [{}])
+        check_names("sweep field", raw, {f.name for f in fields(cls)} - {"grids"} | {"grid"})
+        given = dict(raw)
+        base, grids = given.pop("base", {}), given.pop("grid", [{}])
         grids = [grids] if isinstance(grids, Mapping) else grids
         if not isinstance(base, Mapping):
             raise ParameterError("base", base, "a table of settings, as [base] begins one")
@@ -291,27 +282,22 @@ class SweepSpec(ManyRuns):
             or not all(isinstance(grid, Mapping) for grid in grids)
         ):
             raise ParameterError("grid", grids, "a table of lists, as [grid] begins one")
+        settings = list(base.items())
         for grid in grids:
             for name, values in grid.items():
                 if not isinstance(values, list):
-                    raise ParameterError(
-                        name,
-                        values,
-                        "a list of values in [grid]; what does not vary belongs in [base]",
-                    )
-        for name, value in [
-            *base.items(),
-            *((n, v) for grid in grids for n, values in grid.items() for v in values),
-        ]:
+                    allowed = "a list of values in [grid]; what does not vary belongs in [base]"
+                    raise ParameterError(name, values, allowed)
+                settings += [(name, value) for value in values]
+        for name, value in settings:
             if not isinstance(value, (str, int, float)):
                 raise ParameterError(name, value, "a number or a name")
-        parts = {name: value for name, value in given.items() if name not in ("base", "grids")}
         return cls(
             base=tuple(base.items()),
             grids=tuple(
                 tuple((name, tuple(values)) for name, values in grid.items()) for grid in grids
             ),
-            **parts,
+            **given,
         )
 
     @classmethod
@@ -326,14 +312,6 @@ class SweepSpec(ManyRuns):
             allowed = f"TOML, as README's example ({error})"
             raise ParameterError("sweep file", text[:40], allowed) from None
         return cls.from_dict(raw)
-
-
-def _known(given: Mapping[str, Any]) -> dict[str, Any]:
-    known = {f.name for f in fields(SweepSpec)} - {"grids"} | {"grid"}
-    for name in given:
-        if name not in known:
-            raise ParameterError("sweep field", str(name), "one of " + ", ".join(sorted(known)))
-    return dict(given)
 
 
 def _toml(value: object) -> str:

@@ -10,9 +10,8 @@ Differences are paired: repetition k has the same seeds in both cells.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.sweeps.spec import Items, Planned
 from dpmc_core.metrics.intervals import Comparison, t_half_width
+from dpmc_core.wording import JsonObject, finite
 
 Number = Callable[[Planned, Record], float | None]
 _SAME = 1.02  # two ε nearer than this are one
@@ -98,40 +98,24 @@ class Point:
         apart = [self.values[k] - others[k] for k in both]
         return Comparison.of_runs(apart, together=together, less=self.less_is_better)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Everything, JSON-able."""
-        numbers = {
-            name: sorted(getattr(self, name).items()) for name in ("values", "baselines", "truths")
-        }
-        return {
-            "settings": dict(self.settings),
-            "spec": self.spec.as_dict(),
-            **numbers,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    "measure",
-                    "epsilon",
-                    "epsilon_published",
-                    "nominal",
-                    "unit",
-                    "failures",
-                    "error",
-                )
-            },
-        }
+        fields_of = {field.name: getattr(self, field.name) for field in fields(self)}
+        numbers = {n: sorted(fields_of[n].items()) for n in ("values", "baselines", "truths")}
+        named = {"settings": dict(self.settings), "spec": self.spec.as_dict()}
+        return fields_of | numbers | named
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """What a table shows, JSON-able."""
         apart = self.against_baseline
-        return {
+        shown: JsonObject = {
             "settings": dict(self.settings),
             "measure": self.measure,
-            "mean": None if math.isnan(self.mean) else self.mean,
-            "half_width_95": None if math.isnan(self.half_width) else self.half_width,
+            "mean": self.mean,
+            "half_width_95": self.half_width,
             "runs": len(self.values),
             "failures": self.failures,
-            "trivial": None if math.isnan(self.baseline) else self.baseline,
+            "trivial": self.baseline,
             "against_baseline": {"mean": apart.mean, "half_width_95": apart.half_width}
             if apart.pairs > 1
             else None,
@@ -141,6 +125,8 @@ class Point:
             "nominal": self.nominal,
             "unit": self.unit,
         }
+        tabled: JsonObject = finite(shown)
+        return tabled
 
 
 def points_of(
@@ -195,24 +181,22 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
     By means alone: whether neighbours on it differ is for ``Point.minus`` to say.
     """
-    known = [p for p in points if p.epsilon is not None and p.values]
+    known = [(p.epsilon, p) for p in points if p.epsilon is not None and p.values]
 
-    def better(p: Point, q: Point) -> bool:
-        assert p.epsilon is not None  # ``known`` has only those
-        assert q.epsilon is not None
+    def better(spent: float, p: Point, other: float, q: Point) -> bool:
         sign = 1 if p.less_is_better else -1
-        less_error, no_more_error = sign * p.mean < sign * q.mean, sign * p.mean <= sign * q.mean
-        less_spent, no_more_spent = p.epsilon * _SAME < q.epsilon, p.epsilon <= q.epsilon * _SAME
-        return (less_error and no_more_spent) or (less_spent and no_more_error)
+        mine, its = sign * p.mean, sign * q.mean
+        return (mine < its and spent <= other * _SAME) or (spent * _SAME < other and mine <= its)
 
-    return sorted(
-        (
-            q
-            for q in known
-            if not any(kind_of_point(p) == kind_of_point(q) and better(p, q) for p in known)
-        ),
-        key=lambda p: p.epsilon or 0.0,
-    )
+    best = [
+        (other, q)
+        for other, q in known
+        if not any(
+            kind_of_point(p) == kind_of_point(q) and better(spent, p, other, q)
+            for spent, p in known
+        )
+    ]
+    return [q for _, q in sorted(best, key=lambda pair: pair[0])]
 
 
 def kind_of_point(p: Point) -> tuple[object, ...]:

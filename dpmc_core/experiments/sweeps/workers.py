@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -18,7 +19,12 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.store.records import Record, failed, record_of, run_single_threaded
 from dpmc_core.experiments.tasks.factorize import FactorResult
-from dpmc_core.experiments.worker.cluster import ClusterWorker, Connection, SweepError, connected
+from dpmc_core.experiments.worker.cluster import (
+    ClusterWorker,
+    Connection,
+    SweepError,
+    check_scheduler,
+)
 from dpmc_core.experiments.worker.process import ALL, Share, interrupts_held
 from dpmc_core.experiments.worker.worker import Steps, Worker
 from dpmc_core.metrics.factors import mean_score, tc_w2v
@@ -113,7 +119,7 @@ class Workers:
         if self.here:
             yield from (one(spec, word_vectors=word_vectors) for spec in specs)
             return
-        steps = _records_with_word_vectors if word_vectors else _records
+        steps = partial(_records, word_vectors=word_vectors)
         waiting = deque(specs)
         changing = threading.Lock()
         sizes: list[int] = []  # of turns to come
@@ -256,8 +262,8 @@ def workers_at(
         with Workers(jobs, sets, share) as workers:
             yield workers
         return
-    with connected(scheduler):
-        connection = Connection(scheduler, SweepError(_GONE), _PATIENCE)
+    check_scheduler(scheduler)
+    connection = Connection(scheduler, SweepError(_GONE), _PATIENCE)
     try:
         with Workers(max(connection.threads(), 1), sets, share, connection) as workers:
             yield workers
@@ -269,12 +275,8 @@ class _StoppedError(Exception):
     """Nobody asks any more."""
 
 
-def _records(spec: RunSpec) -> Iterator[Record]:
-    yield one(spec)
-
-
-def _records_with_word_vectors(spec: RunSpec) -> Iterator[Record]:
-    yield one(spec, word_vectors=True)
+def _records(spec: RunSpec, *, word_vectors: bool) -> Iterator[Record]:
+    yield one(spec, word_vectors=word_vectors)
 
 
 def one(spec: RunSpec, *, word_vectors: bool = False) -> Record:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.attack import Attack, attack
 from dpmc_core.privacy.tradeoff import TradeOff, of_ledger
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 _FEWEST, _PAUSE = (
     8,
@@ -34,7 +33,6 @@ _FEWEST, _PAUSE = (
 )  # outputs that an attack needs, and seconds between results while models are fitted
 _LOOKS = 10  # after each tenth of the outputs, and as soon as there are enough for an attack
 _LAST_SHARE = 0.9  # of the error that the confidence leaves; the earlier looks share the rest
-_CURVE = np.linspace(0.0, 1.0, 201)  # shares of false alarms at which a claimed curve is kept
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,7 +142,7 @@ class AuditResult:
             )
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """A JSON-able account of the audit."""
         return {
             "spec": self.spec.as_dict(),
@@ -175,7 +173,7 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
     started = last = time.perf_counter()
     pair = None if spec.target == "number" else two_datasets(spec)
     statement, claim = _claim(spec, pair)
-    curve = np.empty((2, 0)) if claim is None else np.array([_CURVE, claim.misses(_CURVE)])
+    curve = np.empty((2, 0)) if claim is None else claim.points
     looks = [_FEWEST, *(math.ceil(spec.runs * k / _LOOKS) for k in range(1, _LOOKS + 1))]
     error = 1 - spec.confidence
     made: tuple[list[FloatArray], list[FloatArray]] = ([], [])

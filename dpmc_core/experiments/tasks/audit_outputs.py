@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,11 @@ from dpmc_core.errors import DataError
 from dpmc_core.paths import text_of
 from dpmc_core.privacy.attack import Attack, attack
 from dpmc_core.privacy.tradeoff import of_profile
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 
 INSIDE = "inside"
 MOST_BYTES = 20_000_000  # that a page takes: half a million outputs of one number
 _ROWS = 16  # from which on as many neighbouring whole numbers are no chance
-_CURVE = np.linspace(0.0, 1.0, 201)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,8 +33,7 @@ class OutputsAudit:
     @property
     def claimed_curve(self) -> FloatArray:
         """Shares of false alarms, and the misses that the claim demands there (2×k)."""
-        claim = of_profile([self.epsilon], [self.delta], how="the claim")
-        return np.array([_CURVE, claim.misses(_CURVE)])
+        return of_profile([self.epsilon], [self.delta], how="the claim").points
 
     @property
     def beaten(self) -> bool:
@@ -67,7 +64,7 @@ class OutputsAudit:
             f"The attack proves ε ≥ {three(bound.epsilon)} {sure}. The claim {claim} may be true."
         )
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """A JSON-able account."""
         assert self.attack.test is not None
         return {

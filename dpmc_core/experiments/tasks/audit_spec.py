@@ -1,19 +1,17 @@
 """What an audit is: one frozen, JSON-able value that names it, and what its names mean."""
 
-import json
-import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from dpmc_core.completion.common.parameters import Iterations, Penalty
-from dpmc_core.config import Choice, Config, changed, values_of
+from dpmc_core.config import Choice, Config, Settings, changed, values_of
 from dpmc_core.datasets import entry, user_datasets
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_names
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec, Spec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
+from dpmc_core.wording import JsonObject
 
 # What is done to the one number of the "number" target, or (SEARCHES) how an algorithm's noise is
 # drawn where the attacker tries every seed. "as-claimed", "on-grid" and "secret" keep the claim.
@@ -69,6 +67,7 @@ _MOST_RUNS = {
 _MOST_WORK = (
     200_000  # iterations (inner ones counted) of all runs on one dataset: about three minutes
 )
+Possible = tuple[tuple[str, ...], str]  # values, the usual first, and for whom they are
 _MOST_ITERATIONS = 500  # of one run, so that an audit can be cancelled between outputs
 
 
@@ -134,7 +133,7 @@ class AuditSpec(Config, Spec):
     def amount(self) -> int:
         return self.runs
 
-    def weighted_runs(self) -> Iterable[tuple[RunSpec, float]]:
+    def weighted_runs(self) -> tuple[()]:
         return ()  # of its own, whose noise is never secret
 
     @property
@@ -143,72 +142,50 @@ class AuditSpec(Config, Spec):
 
     def consistent(self) -> None:
         self._check_dataset()
-        users, images = self.about_users, self.target in FACTOR_TARGETS
-        for name, usual in (
-            ("neighbours", "image" if images else "user" if users else "rating"),
-            (
-                "view",
-                "parts"
-                if images
-                else "items"
-                if self.searches
-                else "factors"
-                if users
-                else "matrix",
-            ),
-        ):
-            if getattr(self, name) == "":
-                object.__setattr__(self, name, usual)
+        for name, (allowed, whom) in self._choices.items():
+            value = getattr(self, name)
+            if value == "":
+                object.__setattr__(self, name, allowed[0])
+            elif value not in allowed:
+                among = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
+                raise ParameterError(name, value, f"{among} for {whom}")
         on_grid = "on-grid" if self.case == "on-grid" else "number"
         kind = ("dataset" if self.dataset else "algorithm") if self.target != "number" else on_grid
         if self.runs == 0:
             object.__setattr__(self, "runs", _USUAL_RUNS[kind])
         if not 100 <= self.runs <= _MOST_RUNS[kind]:
-            allowed = f"a whole number from 100 to {_MOST_RUNS[kind]:,} for this target"
-            raise ParameterError("runs", self.runs, allowed)
-        for name, wrong, allowed in (
-            ("case", self.case not in self.cases, f"{' or '.join(self.cases)} for {self.target}"),
-            ("view", self.searches and self.view != "items", "items for the search of seeds"),
-            (
-                "mechanism",
-                self.case in ("low-bits", "on-grid") and self.mechanism not in ("huber", "laplace"),
-                f"huber or laplace for {self.case}",
-            ),
-            (
-                "mechanism",
-                self.target != "number" and self.mechanism not in RUN_FAMILIES,
-                f"{', '.join(RUN_FAMILIES[:-1])} or {RUN_FAMILIES[-1]} for algorithms",
-            ),
-            (
-                "neighbours",
-                users and self.neighbours != "user",
-                f"user for {self.target}, whose claim is about one user added or removed",
-            ),
-            (
-                "view",
-                users and self.view == "matrix",
-                "others, items or factors: joint privacy does not hide from Alice what only she "
-                "is shown",
-            ),
-            (
-                "neighbours",
-                images != (self.neighbours == "image"),
-                "image for this target, a factorisation"
-                if images
-                else "rating or user for this target, which is about ratings",
-            ),
-            (
-                "view",
-                images != (self.view == "parts"),
-                "parts for this target, a factorisation"
-                if images
-                else "matrix, others, items or factors for this target, which is about ratings",
-            ),
-        ):
-            if wrong:
-                raise ParameterError(name, getattr(self, name), allowed)
+            most = f"a whole number from 100 to {_MOST_RUNS[kind]:,} for this target"
+            raise ParameterError("runs", self.runs, most)
         if kind in ("algorithm", "dataset"):
             self._check_work()
+
+    @property
+    def _choices(self) -> dict[str, Possible]:
+        """What is possible for the target and the case."""
+        whom = "this target, which is about ratings"
+        neighbours: Possible = (("rating", "user"), whom)
+        views: Possible = (("matrix", "others", "items", "factors"), whom)
+        if self.target in FACTOR_TARGETS:
+            whom = "this target, a factorisation"
+            neighbours, views = (("image",), whom), (("parts",), whom)
+        elif self.about_users:
+            whom = f"{self.target}, whose claim is about one user added or removed"
+            shown = "joint privacy does not hide from Alice what only she is shown"
+            neighbours = (("user",), whom)
+            views = (("factors", "others", "items"), f"this target: {shown}")
+        if self.searches:
+            views = (("items",), "the search of seeds")
+        mechanisms: Possible = (RUN_FAMILIES, "algorithms")
+        if self.target == "number":
+            mechanisms = (tuple(FAMILIES), "one number")
+        if self.case in ("low-bits", "on-grid"):
+            mechanisms = (("huber", "laplace"), self.case)
+        return {
+            "case": (self.cases, self.target),
+            "neighbours": neighbours,
+            "view": views,
+            "mechanism": mechanisms,
+        }
 
     def _check_dataset(self) -> None:
         if not isinstance(self.record, str) or (self.record and not self.dataset):
@@ -224,8 +201,7 @@ class AuditSpec(Config, Spec):
 
     def _check_work(self) -> None:
         spec = self.run_spec(0)
-        rounds = self.target == "number" or ALGORITHMS[self.target].steps is None
-        each = self.iterations if rounds else 1
+        each = self.iterations if ALGORITHMS[self.target].steps is None else 1
         if self.target not in FACTOR_TARGETS:
             each *= getattr(spec.algorithm, "inner", 1)
         if each > _MOST_ITERATIONS or each * self.runs > _MOST_WORK:
@@ -266,7 +242,7 @@ class AuditSpec(Config, Spec):
         """A copy with some fields changed."""
         return replace(self, **changes)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """All fields, JSON-able; ``dataset`` and ``record`` where there are any."""
         named = {"dataset": self.dataset, "record": self.record}
         return values_of(self) | {name: value for name, value in named.items() if value}
@@ -277,15 +253,8 @@ class AuditSpec(Config, Spec):
         raw = read_json(text)
         if not isinstance(raw, dict):
             raise ParameterError("spec", raw, "a JSON object as the app exports it")
-        known = {f.name for f in fields(cls)}
-        for name in raw:
-            if name not in known:
-                raise ParameterError("spec field", name, "one of " + ", ".join(sorted(known)))
+        check_names("spec field", raw, (f.name for f in fields(cls)))
         return cls(**raw)
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.as_dict(), sort_keys=True)
 
     def command(self) -> str:
         """The command line that makes this audit.
@@ -296,30 +265,18 @@ class AuditSpec(Config, Spec):
         'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """
         usual = values_of(AuditSpec(target=self.target, case=self.case, dataset=self.dataset))
-        said = {n: v for n, v in values_of(self).items() if v != usual[n]}
-        named: dict[str, Any] = {n: v for n, v in changed(self).items() if n in ("target", "case")}
-        words = [f"--{name} {value}" for name, value in (named | said).items()]
-        if self.dataset:
-            own = user_datasets.is_own(self.dataset)
-            words.append(
-                user_datasets.find(self.dataset).words() if own else f"--dataset {self.dataset}"
-            )
-        if self.record:
-            words.append(f"--record {shlex.quote(self.record)}")
-        return " ".join(["python -m dpmc_core audit", *words])
+        said = {n: v for n, v in self.as_dict().items() if v != usual.get(n)}
+        named = {n: v for n, v in changed(self).items() if n in ("target", "case")}
+        return " ".join(["python -m dpmc_core audit", *user_datasets.flags(named | said)])
 
     def python(self) -> str:
         """Python lines that make this audit."""
-        own = user_datasets.is_own(self.dataset)
-        said = {name: repr(value) for name, value in changed(self).items()}
-        if own:
-            said["dataset"] = "mine.name"
-        arguments = ", ".join(f"{name}={value}" for name, value in said.items())
+        own = {"dataset": self.dataset} if user_datasets.is_own(self.dataset) else {}
         return (
-            (user_datasets.find(self.dataset).lines() if own else "")
+            user_datasets.lines_of(self.dataset)
             + "from dpmc_core.experiments.tasks.audit import audit\n"
             + "from dpmc_core.experiments.tasks.audit_spec import AuditSpec\n\n"
-            + f"print(audit(AuditSpec({arguments})).verdict)\n"
+            + f"print(audit(AuditSpec({user_datasets.keywords(changed(self) | own)})).verdict)\n"
         )
 
     def run_spec(self, seed: int) -> RunSpec:
@@ -329,7 +286,7 @@ class AuditSpec(Config, Spec):
         moment NMF needs no rounds on the data.
         """
         card = ALGORITHMS[self.target]
-        named: dict[str, Any] = {
+        named: Settings = {
             "algorithm": self.target,
             "mechanism": self.mechanism,
             "epsilon": self.epsilon,

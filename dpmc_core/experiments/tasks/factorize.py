@@ -40,6 +40,7 @@ from dpmc_core.metrics.factors import (
     topic_terms,
 )
 from dpmc_core.privacy import Ledger, Release
+from dpmc_core.wording import JsonObject
 
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
@@ -144,7 +145,7 @@ class FactorResult(Result[FactorMetrics]):
         """
         return npmi(self.clean, self.dictionary) if self.clean.counts is not None else None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """A JSON-able account of the run: what the command line prints and the page exports."""
         score = mean_score(self.coherence)
         against = self.against_baseline

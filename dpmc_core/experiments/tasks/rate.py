@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion import FactorModel, fit_baselines
+from dpmc_core.completion import fit_baselines
+from dpmc_core.completion.common.step import Step
 from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
@@ -31,6 +32,7 @@ from dpmc_core.metrics.ratings import (
     truth_rmse_clipped,
 )
 from dpmc_core.privacy import Ledger
+from dpmc_core.wording import JsonObject
 
 CORNER = 40
 """How many users and items ``RunResult.picture`` has."""
@@ -103,7 +105,7 @@ class RunResult(RatingsResult[StepMetrics]):
         return compared_rmse(squares, self.baseline_squares)
 
     @property
-    def measures(self) -> dict[str, Any]:
+    def measures(self) -> JsonObject:
         return {
             "rmse": self.final.test_rmse,
             "rmse_half_width_95": self.final.test_half_width,
@@ -139,15 +141,7 @@ def rate_steps(
     with solvable():
         for step in solve(spec, train, workers=workers, rng=rng):
             ledger = ledger.plus(step.releases)
-            errors = _measure(
-                step.iteration,
-                step.model,
-                step.squared_residuals,
-                step.objective,
-                train,
-                test,
-                started,
-            )
+            errors = _measure(step, train, test, started)
             metrics = (*metrics, errors)
             if not np.isfinite(errors.test_rmse):
                 raise DataError(
@@ -170,15 +164,8 @@ def rate_steps(
             started += time.perf_counter() - yielded  # others may compute meanwhile
 
 
-def _measure(
-    iteration: int,
-    model: FactorModel,
-    squared_residuals: float,
-    objective: float,
-    train: Ratings,
-    test: Ratings,
-    started: float,
-) -> StepMetrics:
+def _measure(step: Step, train: Ratings, test: Ratings, started: float) -> StepMetrics:
+    model = step.model
     predicted = model.predict(test.users, test.items)
     inside = clipped(predicted, test)
     value, value_clipped = rmse(predicted, test.values), rmse(inside, test.values)
@@ -188,14 +175,14 @@ def _measure(
         whole = truth_rmse(left, right, test.truth)
         clipped_whole = truth_rmse_clipped(left, right, test.truth, test.low, test.high)
     return StepMetrics(
-        iteration=iteration,
-        train_rmse=float(np.sqrt(max(squared_residuals, 0.0) / len(train))),
+        iteration=step.iteration,
+        train_rmse=float(np.sqrt(max(step.squared_residuals, 0.0) / len(train))),
         test_rmse=value,
         test_half_width=rmse_half_width((predicted - test.values) ** 2),
         test_rmse_clipped=value_clipped,
         test_half_width_clipped=rmse_half_width((inside - test.values) ** 2),
         truth_rmse=whole,
         truth_rmse_clipped=clipped_whole,
-        objective=objective,
+        objective=step.objective,
         seconds=time.perf_counter() - started,
     )

@@ -30,6 +30,7 @@ from dpmc_core.metrics import (
     top_items,
 )
 from dpmc_core.privacy import Ledger
+from dpmc_core.wording import JsonObject
 
 LISTED = 100
 """How many held-out users have their lists in ``RecommendResult.picture``."""
@@ -92,7 +93,7 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
         return Comparison.of_rows(self.by_user - self.most_liked_by_user, less=False)
 
     @property
-    def measures(self) -> dict[str, Any]:
+    def measures(self) -> JsonObject:
         half_width = _finite(self.final.half_width)
         return {
             "recall_at": RECALL_AT,
@@ -100,7 +101,7 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
             "recall_half_width_95": half_width,
         }
 
-    def steps(self) -> list[dict[str, Any]]:
+    def steps(self) -> list[JsonObject]:
         return [{**step, "half_width": _finite(step["half_width"])} for step in super().steps()]
 
 

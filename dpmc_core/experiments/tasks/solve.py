@@ -24,6 +24,7 @@ from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.ledger import Release
+from dpmc_core.wording import JsonObject
 
 
 def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.random.Generator:
@@ -73,11 +74,8 @@ def solve(
     if spent:
         config = replace(config, budget=replace(config.budget, spent=spent))
     solver: Any = getattr(card, spec.task)
-    if spec.task == "factorize":
-        return iter(solver(data, config, rng))
-    if spec.task == "recommend":
-        return iter(solver(data, config, rng, workers, visitors))
-    return iter(solver(data, config, rng, workers))
+    served = {"rate": (workers,), "recommend": (workers, visitors)}.get(spec.task, ())
+    return iter(solver(data, config, rng, *served))
 
 
 @contextmanager
@@ -148,7 +146,7 @@ class Accounted(ABC):
             public=self.public,
         )
 
-    def accounts(self) -> dict[str, Any]:
+    def accounts(self) -> JsonObject:
         """The part of a summary that says what was spent, JSON-able."""
         return {
             "statement": self.statement.as_dict(),
@@ -203,7 +201,7 @@ class Result(Accounted, Generic[Metrics]):
         """The metrics of the last step made."""
         return self.metrics[-1]
 
-    def accounts(self) -> dict[str, Any]:
+    def accounts(self) -> JsonObject:
         return {"finished": self.finished, "seconds": round(self.seconds, 3), **super().accounts()}
 
 
@@ -226,14 +224,14 @@ class RatingsResult(Result[Metrics]):
 
     @property
     @abstractmethod
-    def measures(self) -> dict[str, Any]:
+    def measures(self) -> JsonObject:
         """The part of a summary that says how good it is, JSON-able."""
 
-    def steps(self) -> list[dict[str, Any]]:
+    def steps(self) -> list[JsonObject]:
         """The metrics of each step, JSON-able."""
         return [asdict(metrics) for metrics in self.metrics]  # type: ignore[call-overload]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """A JSON-able account of the run: what the command line prints and the page exports."""
         return {
             "spec": self.spec.as_dict(),

@@ -1,6 +1,6 @@
 """Workers wherever there are some: on a Dask cluster, and on this machine where it is gone.
 
-Provides ``connected``, which says what is wrong with a scheduler that a command names
+Provides ``check_scheduler``, which says what is wrong with a scheduler that a command names
 (``SweepError``), ``Connection``, one cluster for a whole program, and ``ClusterWorker``, which
 draws results as a ``Worker`` does.
 """
@@ -9,8 +9,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
@@ -50,10 +50,9 @@ def _has_certificates() -> bool:
         return False
 
 
-@contextmanager
-def connected(scheduler: str) -> Iterator[Any]:
-    """A cluster's client. Raises ``ParameterError`` for what is no address, ``SweepError`` where
-    nobody answers there or has workers.
+def check_scheduler(scheduler: str) -> None:
+    """Raise ``ParameterError`` for what is no address, ``SweepError`` where nobody answers there or
+    has workers.
     """
     from distributed import Client  # only here: it takes half a second, and few have a cluster
     from distributed.comm.addressing import get_address_host_port
@@ -93,7 +92,6 @@ def connected(scheduler: str) -> Iterator[Any]:
                 f"The scheduler at {scheduler} has no workers: start some with 'dask worker "
                 f"{scheduler}'. Nothing was run."
             )
-        yield client
     finally:
         client.close()
 

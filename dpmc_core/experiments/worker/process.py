@@ -13,17 +13,17 @@ import pickle
 import queue
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import psutil
 
@@ -97,10 +97,6 @@ def interrupts_held() -> Iterator[None]:
             signal.raise_signal(sent)
 
 
-_HEADER = struct.Struct(">QQ")  # bytes of a pickled message, and how many arrays follow it
-_SIZE = struct.Struct(">Q")
-
-
 SENT_ONCE = (
     Split,
     UserSplit,
@@ -165,25 +161,23 @@ def too_large(megabytes: float, most: float) -> str:
 
 
 class Reader(pickle.Unpickler):
-    """Unpickles messages, with the data that was sent before."""
+    """Unpickles a message of some ``parts``, with the data that was sent before."""
 
-    def __init__(
-        self, content: bytes, arrays: Sequence[bytearray], shared: Mapping[int, Any]
-    ) -> None:
-        super().__init__(io.BytesIO(content), buffers=arrays)
+    def __init__(self, parts: Sequence[bytearray], shared: Mapping[int, Any]) -> None:
+        super().__init__(io.BytesIO(parts[0]), buffers=parts[1:])
         self._shared = shared
 
     def persistent_load(self, pid: Any) -> Any:
         return self._shared[pid]
 
 
-def send(pipe: IO[bytes], content: bytes | memoryview, *arrays: memoryview) -> None:
-    """Write one message, its length first, and the ``arrays`` that it refers to."""
-    pipe.write(_HEADER.pack(len(content), len(arrays)))
-    pipe.write(content)
-    for array in arrays:
-        pipe.write(_SIZE.pack(array.nbytes))
-        pipe.write(array)
+def send(pipe: IO[bytes], *parts: bytes | memoryview) -> None:
+    """Write the ``parts`` of one message, how long they are first: pickled content, and the arrays
+    that it refers to.
+    """
+    pipe.write(pickle.dumps([len(part) for part in parts]))
+    for part in parts:
+        pipe.write(part)
     pipe.flush()
 
 
@@ -202,12 +196,9 @@ def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
     # whatever happens here, also for want of memory: who waits must hear that nothing more comes
     with suppress(Exception):
         while True:
-            size, count = _HEADER.unpack(_read(pipe, _HEADER.size))
-            content, arrays = bytes(_read(pipe, size)), []
-            for _ in range(count):
-                arrays.append(_read(pipe, *_SIZE.unpack(_read(pipe, _SIZE.size))))
-                size += len(arrays[-1])
-            message = Reader(content, arrays, shared).load()
+            parts = [_read(pipe, size) for size in pickle.load(pipe)]
+            size = sum(map(len, parts))
+            message = Reader(parts, shared).load()
             if message[0] == "shared":
                 shared[message[2][0]] = message[2][1]
                 held += size
@@ -218,7 +209,7 @@ def receive(pipe: IO[bytes], inbox: "queue.Queue[Message | None]") -> None:
                 sizes[message[2][0]] = size
                 message = (*message[:3], held + sum(sizes.values()))
             inbox.put(message)
-            del message, content, arrays
+            del message, parts
     inbox.put(None)
 
 
@@ -240,31 +231,36 @@ def return_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-class Process(Protocol):
+class Process(ABC):
     """A process that takes messages and gives some, which arrive in ``inbox``: None when it has
     ended. ``lost`` says that it ended because the machine it was on, or the way there, is gone, and
     ``unable`` why no machine there can hold it, if so.
     """
 
-    inbox: "queue.Queue[Message | None]"
-    lost: bool
-    unable: str
+    def __init__(self) -> None:
+        self.inbox: queue.Queue[Message | None] = queue.Queue()
+        self.lost, self.unable = False, ""
 
     @property
     def pid(self) -> int | None:
         """Its number; None once it has ended, or where it is not on this machine."""
+        return None
 
     @property
+    @abstractmethod
     def going(self) -> bool:
         """Whether it has not ended."""
 
     @property
     def busy(self) -> float:
         """Seconds of a processor that it has used; 0 where that cannot be known."""
+        return 0.0
 
+    @abstractmethod
     def send(self, content: bytes) -> None:
         """Give it a message. Raises ``OSError`` where it has ended."""
 
+    @abstractmethod
     def close(self) -> None:
         """End it."""
 
@@ -324,13 +320,12 @@ class Spawned:
         self._clean()
 
 
-class LocalProcess:
+class LocalProcess(Process):
     """A process of this machine with its ``share`` of it. Raises ``OSError``."""
 
     def __init__(self, share: Share) -> None:
+        super().__init__()
         self._process = Spawned(share)
-        self.inbox: queue.Queue[Message | None] = queue.Queue()
-        self.lost, self.unable = False, ""
         reading = threading.Thread(
             target=receive, args=(self._process.outbound, self.inbox), daemon=True
         )

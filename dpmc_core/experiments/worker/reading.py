@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets import own
 from dpmc_core.datasets.own.sets import OwnSet, Preview
 from dpmc_core.datasets.text import TextFilter
@@ -17,7 +18,7 @@ def call(spec: tuple[Any, ...]) -> Iterator[Any]:
     yield function(*given)
 
 
-def read(kind: str, name: str, data: bytes, choices: dict[str, Any]) -> OwnSet:
+def read(kind: str, name: str, data: bytes, choices: Settings) -> OwnSet:
     """A visitor's file by their ``choices``. Raises ``DPMCError``."""
     made = own.read(kind, name, data, **choices)
     if made.documents is not None:
@@ -27,7 +28,7 @@ def read(kind: str, name: str, data: bytes, choices: dict[str, Any]) -> OwnSet:
 
 
 def inspect(
-    kind: str, name: str, data: bytes, called: dict[str, Any], chosen: dict[str, Any] | None = None
+    kind: str, name: str, data: bytes, called: Settings, chosen: Settings | None = None
 ) -> tuple[Preview, OwnSet | DPMCError]:
     """How a file is probably meant with what was ``chosen``, and what it is if that is right.
 

@@ -7,7 +7,6 @@ which data, goes from here to that worker directly: the scheduler sees a name.
 
 import logging
 import os
-import queue
 import threading
 import time
 import uuid
@@ -19,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from dpmc_core import __version__
-from dpmc_core.experiments.worker.process import Message, Share, Spawned, receive, send
+from dpmc_core.experiments.worker.process import Process, Share, Spawned, receive, send
 
 _ALONE = 15.0  # seconds without anybody who asks, after which a process is ended
 _CHUNK, _MOST = 1_000_000, 32_000_000  # bytes that are read, and kept until somebody takes them
@@ -89,28 +88,22 @@ def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool
 
     It raises nothing: Dask would write what it was given into the worker's log.
     """
-    try:
-        return _exchanged(name, messages, leave)
-    except Exception:  # noqa: BLE001 - for want of memory, for one
-        seat = _seats.get(name)
-        if seat is not None:
-            seat.leaving = True
-        return b"", True
-
-
-def _exchanged(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool] | None:
     seat = _seats.get(name)
     if seat is None:
         return None
     seat.asked = time.monotonic()
-    with seat.changed:
-        seat.given.extend(messages)
-        written, last = b"".join(seat.written), seat.read_all
-        seat.written.clear()
-        seat.held = 0
-        seat.leaving = seat.leaving or leave
-        seat.changed.notify_all()
-    return written, last
+    try:
+        with seat.changed:
+            seat.given.extend(messages)
+            written, last = b"".join(seat.written), seat.read_all
+            seat.written.clear()
+            seat.held = 0
+            seat.leaving = seat.leaving or leave
+            seat.changed.notify_all()
+        return written, last
+    except Exception:  # noqa: BLE001 - for want of memory, for one
+        seat.leaving = True
+        return b"", True
 
 
 def _read(seat: _Seat) -> None:
@@ -157,7 +150,7 @@ def silence_dask() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-class RemoteProcess:
+class RemoteProcess(Process):
     """A process with its ``share`` of the worker that it is on, of the cluster of ``client``;
     ``own`` asks for a worker that is told to hold visitors' own data.
 
@@ -167,8 +160,7 @@ class RemoteProcess:
 
     def __init__(self, client: Any, share: Share, *, own: bool = False) -> None:
         self._client, self._name, self._own = client, f"dpmc-{uuid.uuid4().hex}", own
-        self.inbox: queue.Queue[Message | None] = queue.Queue()
-        self.lost, self.unable = False, ""
+        super().__init__()
         self._going = True
         self._given: list[bytes] = []
         self._leaving = threading.Event()
@@ -187,16 +179,8 @@ class RemoteProcess:
         self._asking.start()
 
     @property
-    def pid(self) -> int | None:
-        return None
-
-    @property
     def going(self) -> bool:
         return self._going
-
-    @property
-    def busy(self) -> float:
-        return 0.0
 
     def send(self, content: bytes) -> None:
         if not self._going:
@@ -299,9 +283,24 @@ class RemoteProcess:
         return bool(workers.get(address, {}).get("status") == "paused")
 
     def _called(self, address: str, given: list[bytes], leaving: bool) -> tuple[bytes, bool] | None:
-        answer: tuple[bytes, bool] | None = _call(
-            self._client, address, exchange, self._name, given, leaving
-        )
+        """What ``exchange`` returns in the worker at ``address``, asked directly."""
+        from distributed.protocol import pickle
+
+        dumps: Any = pickle.dumps
+
+        async def ask() -> Any:
+            asked = self._client.rpc(address).run(
+                function=dumps(exchange),
+                args=dumps((self._name, given, leaving)),
+                kwargs=dumps({}),
+                wait=True,
+            )
+            answer = await asked
+            if answer["status"] != "OK":
+                raise OSError(0, "the worker cannot do this")
+            return answer["result"]
+
+        answer: tuple[bytes, bool] | None = answered(self._client, ask)
         return answer
 
 
@@ -318,23 +317,5 @@ def answered(client: Any, question: Callable[[], Any]) -> Any:
 
     async def ask() -> Any:
         return await question()
-
-    return client.sync(ask, callback_timeout=_TIMEOUT)
-
-
-def _call(client: Any, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What ``function`` returns in the worker at ``address``, asked directly."""
-    from distributed.protocol import pickle
-
-    dumps: Any = pickle.dumps
-
-    async def ask() -> Any:
-        asked = client.rpc(address).run(
-            function=dumps(function), args=dumps(arguments), kwargs=dumps({}), wait=True
-        )
-        answer = await asked
-        if answer["status"] != "OK":
-            raise OSError(0, "the worker cannot do this")
-        return answer["result"]
 
     return client.sync(ask, callback_timeout=_TIMEOUT)

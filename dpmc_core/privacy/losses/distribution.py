@@ -12,8 +12,8 @@ transforms, for which ``rounding`` is set aside.
 """
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -114,27 +114,34 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     interval = (
         largest if same else step_of([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
     )
-    total = None
-    for epsilon, count in costs:
-        single = privacy_loss_distribution.from_privacy_parameters(
+    singles = (
+        privacy_loss_distribution.from_privacy_parameters(
             common.DifferentialPrivacyParameters(epsilon, 0.0),
             value_discretization_interval=interval,
         )
-        part = single.self_compose(count) if count > 1 else single
-        total = part if total is None else total.compose(part)
-    assert total is not None
+        for epsilon, _ in costs
+    )
+    total = _composed(singles, [count for _, count in costs])
     return float(total.get_epsilon_for_delta(delta - spare))
 
 
+def _composed(singles: Iterable[Any], counts: Iterable[int]) -> Any:
+    """The distribution of all ``singles`` together, each drawn so many times."""
+    parts = (
+        single.self_compose(count) if count > 1 else single
+        for single, count in zip(singles, counts, strict=True)
+    )
+    return reduce(lambda total, part: total.compose(part), parts)
+
+
 def _single(noise: Mechanism, shift: float, interval: float) -> Any:
-    if isinstance(noise, Gaussian):
-        return privacy_loss_distribution.from_gaussian_mechanism(
-            noise.scale, sensitivity=shift, value_discretization_interval=interval
+    if isinstance(noise, Gaussian | Laplace):
+        of = (
+            privacy_loss_distribution.from_gaussian_mechanism
+            if isinstance(noise, Gaussian)
+            else privacy_loss_distribution.from_laplace_mechanism
         )
-    if isinstance(noise, Laplace):
-        return privacy_loss_distribution.from_laplace_mechanism(
-            noise.scale, sensitivity=shift, value_discretization_interval=interval
-        )
+        return of(noise.scale, sensitivity=shift, value_discretization_interval=interval)
     if isinstance(noise, Huber):
         last = math.ceil(noise.epsilon(shift) / interval)
         deltas = huber_deltas(noise, shift, np.arange(-last, last + 1, dtype=np.float64) * interval)
@@ -168,16 +175,11 @@ def _distribution(ledger: Ledger, points: int) -> Any:
     if len(numbers) > _MOST_APART:
         raise NotApplicable(f"more than {_MOST_APART} kinds of release")
     interval = grid_step(numbers, points)
-    total = None
-    for noise, shift, count in numbers:
-        try:
-            single = _single(noise, shift, interval)
-        except ValueError as error:
-            # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
-            raise NotApplicable(
-                "the loss of one release cannot be put on a grid in floating point"
-            ) from error
-        part = single.self_compose(count) if count > 1 else single
-        total = part if total is None else total.compose(part)
-    assert total is not None
-    return total
+    try:
+        singles = [_single(noise, shift, interval) for noise, shift, _ in numbers]
+    except ValueError as error:
+        # dp-accounting's check of its own grid: rounding can break it for losses of hundreds
+        raise NotApplicable(
+            "the loss of one release cannot be put on a grid in floating point"
+        ) from error
+    return _composed(singles, [count for *_, count in numbers])
