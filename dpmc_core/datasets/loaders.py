@@ -278,10 +278,10 @@ def _ml_20m(known: Entry) -> Ratings:
     titles, genres = {}, {}
     films = known.path() / "movies.csv"
     if films.is_file():
-        movies = pd.read_csv(films)
+        movies = pd.read_csv(films, keep_default_na=False)  # a film may be called "NA"
         titles = dict(zip(movies["movieId"], movies["title"], strict=True))
         if "genres" in movies:
-            genres = dict(zip(movies["movieId"], movies["genres"].astype(str), strict=True))
+            genres = dict(zip(movies["movieId"], movies["genres"], strict=True))
     return _ratings(known, frame, titles, genres)
 
 

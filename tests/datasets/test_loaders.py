@@ -90,7 +90,7 @@ def test_damaged_files_are_named(
 
 STARS = "1::10::3.5::978300760\n5::10::0.5::978300760\n5::122::5::978300760\n"
 TABLE = "userId,movieId,rating,timestamp\n1,10,3.5,1\n5,10,0.5,1\n5,122,5.0,1\n"
-CSV = "ratings.csv", TABLE, "movies.csv", 'movieId,title,genres\n10,"Amélie, or so (1999)",x\n'
+CSV = "ratings.csv", TABLE, "movies.csv", 'movieId,title,genres\n10,"Amélie, or so (1999)",\n'
 FORMATS = {
     "ml-10m": ("ratings.dat", STARS, "movies.dat", "10::Amélie, or so (1999)::Drama\n"),
     **dict.fromkeys(("ml-20m", "ml-25m", "ml-32m"), CSV),
@@ -99,7 +99,7 @@ FORMATS = {
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_without_the_real_files(folder: Path, name: str) -> None:
-    """Half stars, UTF-8 titles, ids with gaps."""
+    """Half stars, UTF-8 titles, ids with gaps, a film without a genre."""
     known, (file, rows, titles, title) = entry(name), FORMATS[name]
     known.path().mkdir()
     (known.path() / file).write_text(rows)
