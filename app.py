@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from dpmc_core.errors import ParameterError
-from pages.parts.server import jobs, loading, warm
+from pages.parts.server import loading, queue, warm
 from pages.parts.server.layers import compressed, early, edge, gate, icons, messages, on_request
 
 # what the frame and Home import, and with it nearly all of the core
@@ -30,11 +30,11 @@ async def start(_: object) -> AsyncIterator[None]:
     warm.few_arenas()
     on_request.hold_made_files(runtime.get_instance().media_file_mgr)
     with suppress(ParameterError):  # of a setting: the page says so
-        jobs.workers_start()
+        queue.job_pool().start_workers()
     compressed.hold_back(_START)
     loading.begin(FIRST, warm.warm)
     yield
-    compressed.SLOWLY.shutdown(wait=False, cancel_futures=True)
+    compressed.stop()
 
 
 LAYERS = [

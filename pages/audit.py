@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.parts.audit import attacked
 from pages.parts.audit.attack import attack, audit_yours
-from pages.parts.audit.attacked import two_datasets
 from pages.parts.audit.controls import LINK_TITLES, build, form, link_to
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
@@ -18,12 +17,12 @@ built = build(fields)
 with controls.place():
     if built.problem:
         controls.show_error(built.problem)
-attack(built, fields, row)
+attack(built, row)
 spec = built.spec
 if spec is not None and not spec.searches and not spec.dataset:
     link_to("game.py", "Play against it yourself", ":material/casino:")
 if fields["target"] == "number":
-    tab("What is attacked", "attacked", lambda: two_datasets(fields))
+    tab("What is attacked", "attacked", lambda: attacked.number(fields["case"]))
 tab("Why it proves a bound", "introduction", attacked.introduction)
 tab("Your own mechanism", "own", audit_yours)
 

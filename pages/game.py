@@ -27,4 +27,4 @@ with left:
 with right:
     game.chart(rounds)
 tab("Your score", "score", partial(game.score, rounds))
-tab("What is published", "published", partial(two_datasets, fields))
+tab("What is published", "published", partial(two_datasets, built.spec))

@@ -16,10 +16,9 @@ def live() -> None:
     row = control()
     asked = form(row)
     problems = st.container()
-    built = asked.build()
     with row:
         shown = view_choice(asked.vary)
-    Live(asked, built, shown).panel(row)
+    Live(asked, shown).panel(row)
     tab("What is compared", "introduction", asked.introduction)
     with problems:
         controls.link_problems()

@@ -11,7 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 import app
 from dpmc_core.paths import DATA
 from pages.parts.server import loading
-from pages.parts.server.layers import compressed, early, icons
+from pages.parts.server.layers import early, icons
 from tests.app.answers import Behind, answer
 
 PAGE = b"<html><head><title>x</title></head><body></head></body></html>"
@@ -115,7 +115,7 @@ def test_the_first_gets_the_whole_font_and_later_ones_the_small(
     assert path is not None
     address = f"/lab/static/media/{path.name}"
     works: list[Any] = []
-    monkeypatch.setattr(compressed.SLOWLY, "submit", lambda *work: works.append(work))
+    monkeypatch.setattr(icons._MAKING, "submit", lambda *work: works.append(work))
     layer = icons.Icons(Behind())
     assert [answer(layer, address).body for _ in range(2)] == [b"behind"] * 2
     assert len(works) == 1  # made once

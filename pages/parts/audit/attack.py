@@ -15,7 +15,7 @@ from dpmc_core.experiments.tasks.audit import AuditResult, audit
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit, audit_text
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy import odds_sentence, subject
-from dpmc_core.privacy.attack import Bound, proves_at_most
+from dpmc_core.privacy.attack import Bound, CurveTest, proves_at_most
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts
 from pages.parts.audit.attacked import in_words, two_datasets
@@ -40,7 +40,7 @@ _LOOK = Look(
 )
 
 
-def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
+def attack(built: Built, row: DeltaGenerator) -> None:
     """Draw the panel; what is wrong with the settings stands higher on the page."""
     spec = built.spec
     panel(
@@ -51,7 +51,7 @@ def attack(built: Built, fields: dict[str, Any], row: DeltaGenerator) -> None:
             step="output",
             so_far=so_far,
             show=lambda job: result_of(job.results[0], "Attacked"),
-            example=lambda: example(spec, fields),
+            example=lambda: example(spec),
             while_running=lambda job: _going_on(job, spec),
             ended=_ended,
             row=row,
@@ -81,13 +81,10 @@ def _ended(job: jobs.Job) -> None:
         )
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _preview(spec: AuditSpec) -> AuditResult:
-    """Audit few outputs at once."""
-    return audit(spec)
+_preview = st.cache_resource(max_entries=8, show_spinner=False)(audit)
 
 
-def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
+def example(spec: AuditSpec | None) -> None:
     """Show a quick audit of a number; algorithms take longer and wait for the button."""
     if spec is None:
         return
@@ -95,7 +92,7 @@ def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
         verdict(
             "Not attacked yet: *Attack* runs it on both datasets and compares what is published."
         )
-        two_datasets(fields)
+        two_datasets(spec)
         return
     few = 1000 if spec.case == "on-grid" else 20_000
     st.caption(
@@ -109,13 +106,13 @@ def example(spec: AuditSpec | None, fields: dict[str, Any]) -> None:
 def so_far(job: jobs.Job) -> bool:
     """Draw the bound after each batch seen; says whether there was any."""
     running: AuditSpec = job.specs[0]
-    trail = job.trail
     result: AuditResult | None = job.results[0]
     if result is None:
         return False
+    bound, trail = result.attack.bound, job.trail
     if not trail or trail[-1][0] < result.runs:
-        trail.append((result.runs, result.attack.bound.epsilon))
-    ceiling = proves_at_most(max(running.runs, 8), running.confidence, result.attack.bound.delta)
+        trail.append((result.runs, bound.epsilon))
+    ceiling = proves_at_most(max(running.runs, 8), running.confidence, bound.delta)
     figure, _ = charts.bound_so_far(trail, result.claims, ceiling, max(running.runs, result.runs))
     draw(figure, "live-bound", "The proved lower bound on ε so far, against what is claimed.")
     return True
@@ -136,11 +133,11 @@ def result_of(result: AuditResult, title: str) -> None:
     known = [f"That holds for {one}." for one in seen]
     observations([*map(controls.plain, [*others, *known]), *_observed(result)])
     on_screen.add_lines("The same attack", result.spec.python())
-    if result.attack.test is not None:
-        tab("Claimed and measured", "curve", lambda: _curve(result))
+    if (test := result.attack.test) is not None:
+        tab("Claimed and measured", "curve", lambda: _curve(result, test))
     tab("Method and claim", "method", lambda: _method(result, title))
     if result.spec.target != "number":
-        tab("What was attacked", "was-attacked", lambda: two_datasets(_fields(result.spec)))
+        tab("What was attacked", "was-attacked", lambda: two_datasets(result.spec))
     tab("Export", "export", lambda: _export(result))
 
 
@@ -183,16 +180,8 @@ def _judged(result: AuditResult) -> None:
             icon=":material/gavel:",
         )
     else:
-        both = len(result.claims) > 1
-        st.error(
-            f"{'Both nominal ε are' if both else 'The claim is'} **wrong**.",
-            icon=":material/gavel:",
-        )
-
-
-def _fields(spec: AuditSpec) -> dict[str, Any]:
-    names = ("target", "case", "dataset", "neighbours", "view")
-    return {name: getattr(spec, name) for name in names}
+        claims = "Both nominal ε are" if len(result.claims) > 1 else "The claim is"
+        st.error(f"{claims} **wrong**.", icon=":material/gavel:")
 
 
 def _method(result: AuditResult, title: str) -> None:
@@ -253,11 +242,8 @@ def _event(bound: Bound, likely: str, other: str, seen: str) -> str:
     )
 
 
-def _curve(result: AuditResult) -> None:
-    """Draw the claim's own limit and what was measured, unless the claim is nominal."""
-    test = result.attack.test
-    if test is None:
-        return
+def _curve(result: AuditResult, test: CurveTest) -> None:
+    """Draw the claim's own limit and what was measured."""
     said = charts.measured(test, result.attack.bound.confidence)
     if result.epsilon_if_gaussian:
         said += (
@@ -279,7 +265,7 @@ def _claims(result: AuditResult) -> None:
         wasted = name.endswith("one release") and claim.nominal and epsilon < 0.99 * asked
         other = f" The paper adds the noise of ε = {three(asked)} by its own formula." * wasted
         st.caption(
-            f"**{name[0].upper()}{name[1:]} ε = "
+            f"**{controls.capitalized(name)} ε = "
             f"{three(epsilon)}**{f' at δ = {power(claim.delta)}' if claim.delta else ''}, for one "
             f"{claim.unit} ({claim.neighbours}): "
             f"{odds_sentence(epsilon, claim.delta, subject(claim.unit))}{other}"
@@ -303,28 +289,24 @@ def audit_yours() -> None:
         "other column a number that was released. Shuffle the rows and leave out row numbers. The "
         "file stays in this session."
     )
-    claim, size, sure = st.columns(3)
-    with claim:
-        epsilon = declared.box("nominal.epsilon", "y_epsilon", 1.0, label="Claimed ε")
-    with size:
-        delta = float(controls.choice("Claimed δ", "y_delta", DELTAS, "0"))
-    with sure:
-        confidence = declared.box("confidence", "y_confidence")
+    columns, claimed = st.columns(3), dict[str, Any]()
+    with columns[0]:
+        claimed["epsilon"] = declared.box("nominal.epsilon", "y_epsilon", 1.0, label="Claimed ε")
+    with columns[1]:
+        claimed["delta"] = float(controls.choice("Claimed δ", "y_delta", DELTAS, "0"))
+    with columns[2]:
+        claimed["confidence"] = declared.box("confidence", "y_confidence")
     brought = ask_for_file("Outputs (CSV)", "csv", MOST_BYTES, "y", _OUTPUTS_AUDITED)
     if brought is None:
         return
-    claimed = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
     name, content = brought
-    audit = partial(audit_text, **claimed)
-    try:  # it may take long: elsewhere, and in turn
-        _show_outputs(
-            once(
-                _OUTPUTS_AUDITED,
-                (*brought, claimed),
-                "Attacking your outputs…",
-                lambda: sandbox.read_file(audit, content, name),
-            )
-        )
+
+    def audited() -> Any:  # it may take long: elsewhere, and in turn
+        return sandbox.read_file(partial(audit_text, **claimed), content, name)
+
+    try:
+        asked = (*brought, claimed)
+        _show_outputs(once(_OUTPUTS_AUDITED, asked, "Attacking your outputs…", audited))
     except DPMCError as error:
         controls.show_error(error)
 
@@ -332,10 +314,8 @@ def audit_yours() -> None:
 def _show_outputs(result: OutputsAudit) -> None:
     attack, test = result.attack, result.attack.test
     assert test is not None
-    (st.error if result.beaten else st.info)(
-        controls.plain(result.verdict),
-        icon=":material/gavel:" if result.beaten else ":material/info:",
-    )
+    say, icon = (st.error, "gavel") if result.beaten else (st.info, "info")
+    say(controls.plain(result.verdict), icon=f":material/{icon}:")
     show(
         charts.scores(attack, "the attacker's score of an output", ("with the record", "without")),
         "your-scores",

@@ -1,7 +1,5 @@
 """What the *Audit* page attacks: in words, and the two datasets as pictures or tables."""
 
-from typing import Any
-
 import streamlit as st
 
 from dpmc_core.datasets import entry, user_datasets
@@ -13,7 +11,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
     AuditSpec,
     seen_by_attacker,
 )
-from dpmc_core.experiments.tasks.audit_targets import neighbours, pictures, true_counts
+from dpmc_core.experiments.tasks.audit_targets import neighbours, true_counts
 from dpmc_core.wording import three
 from pages.parts.audit import charts
 from pages.parts.audit.controls import CASE_TITLES, NEIGHBOUR_TITLES, NOISES, TARGETS, VIEW_TITLES
@@ -70,24 +68,23 @@ def introduction() -> None:
     )
 
 
-def two_datasets(fields: dict[str, Any]) -> None:
+def two_datasets(spec: AuditSpec) -> None:
     """Show the datasets with and without Alice."""
-    target = fields["target"]
-    if target == "number":
-        _number(fields["case"])
-    elif fields.get("dataset"):
-        _brought(target, fields)
-    elif target in FACTOR_TARGETS:
-        _pictures(target)
+    if spec.target == "number":
+        number(spec.case)
+    elif spec.dataset:
+        _brought(spec)
+    elif spec.target in FACTOR_TARGETS:
+        _pictures(spec.target)
     else:
-        _tables(target, fields)
+        _tables(spec)
 
 
-def _brought(target: str, fields: dict[str, Any]) -> None:
-    parts = target in FACTOR_TARGETS
-    sees = seen_by_attacker("parts" if parts else fields["view"], "the user")
+def _brought(spec: AuditSpec) -> None:
+    parts = spec.target in FACTOR_TARGETS
+    sees = seen_by_attacker("parts" if parts else spec.view, "the user")
     st.markdown(
-        f"**Attacked:** {TARGETS[target]}, on {controls.plain(_title(fields['dataset']))} with one "
+        f"**Attacked:** {TARGETS[spec.target]}, on {controls.plain(_title(spec.dataset))} with one "
         f"record and without it. The attacker knows both and sees {sees}, as far as it tells most: "
         f"{_LOOKED_AT['parts' if parts else 'factors']}."
     )
@@ -97,7 +94,8 @@ def _brought(target: str, fields: dict[str, Any]) -> None:
     )
 
 
-def _number(case: str) -> None:
+def number(case: str) -> None:
+    """Say what a published number is with Alice and without her."""
     with_alice, without = (1, 0) if case in ("low-bits", "on-grid") else true_counts()
     st.markdown(
         "**Attacked:** the number of people in the data, published once with noise. It is "
@@ -111,7 +109,7 @@ def _pictures(target: str) -> None:
         f"The attacker knows all twelve and sees {VIEWS['parts']}."
     )
     draw(
-        charts.two_sets(pictures()),
+        charts.two_sets(),
         "pictures",
         "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
         toolbar=False,
@@ -125,18 +123,16 @@ def _pictures(target: str) -> None:
     st.caption(said)
 
 
-def _tables(target: str, fields: dict[str, Any]) -> None:
-    differing, case = fields["neighbours"], fields.get("case", "as-claimed")
+def _tables(spec: AuditSpec) -> None:
     st.markdown(
-        f"**Attacked:** {TARGETS[target]}, on the left or the right table. The attacker knows "
-        f"both and sees {VIEWS[fields['view']]}."
-        + (f" {CASES[case]}" if case != "as-claimed" else "")
+        f"**Attacked:** {TARGETS[spec.target]}, on the left or the right table. The attacker knows "
+        f"both and sees {VIEWS[spec.view]}."
+        + (f" {CASES[spec.case]}" if spec.case != "as-claimed" else "")
     )
-    names = (
-        ("Alice, C: 5", "Alice, C: 1") if differing == "rating" else ("with Alice", "without Alice")
-    )
+    one_rating = spec.neighbours == "rating"
+    names = ("Alice, C: 5", "Alice, C: 1") if one_rating else ("with Alice", "without Alice")
     show(
-        charts.two_tables(neighbours(differing), names),
+        charts.two_tables(neighbours(spec.neighbours), names),
         "tables",
         f"Two tables of ratings, {names[0]} and {names[1]}; all else is equal.",
     )

@@ -9,7 +9,6 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.datasets.samples import Samples
 from dpmc_core.experiments.tasks.audit import AuditResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
@@ -48,21 +47,19 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     edges = np.linspace(low, high, 61)
     middles = (edges[:-1] + edges[1:]) / 2
     fig = figure(axis, "share of held-out outputs (%)")
-    numbers: dict[str, object] = {axis: middles}
-    heights = []
+    numbers = {axis: middles}
     for name, values, colour, dash in (
         (names[0], attack.scores_in, IN, "solid"),
         (names[1], attack.scores_out, OUT, "dash"),
     ):
         share = 100 * np.histogram(values, edges)[0] / len(values)
         numbers[f"{name} (%)"] = share
-        heights.append(share)
         look = Identity(name, colour, dash)
         curve(fig, look, middles, share, line=look.line(shape="hvh"))
-    top = float(max(h.max() for h in heights))
+    _, *shares = numbers.values()
     name_above(fig)
     fig.update_xaxes(range=[low, high])
-    fig.update_yaxes(range=[0, 1.15 * top])
+    fig.update_yaxes(range=[0, 1.15 * float(np.max(shares))])
     bound = attack.bound
     sides = {bound.threshold: "above" if bound.above else "at or below"}
     if bound.other is not None:
@@ -117,17 +114,19 @@ def _level(name: str, height: float, colour: str, dash: str, most: int) -> Line:
 
 def published_parts(output: FloatArray, rank: int) -> go.Figure:
     """The learned parts of one run, as the attacker sees them."""
+    return _sheet(output.reshape(-1, rank), rank, 180)
+
+
+def two_sets() -> go.Figure:
+    """The two sets of tiny pictures, one in each row."""
+    both = np.concatenate([np.asarray(samples.values) for samples in pictures()], axis=1)
+    return _sheet(both, both.shape[1] // 2, 150)
+
+
+def _sheet(columns: FloatArray, across: int, height: int) -> go.Figure:
     shape = pictures()[0].shape
     assert shape is not None  # pictures have one
-    return picture(tiles(output.reshape(-1, rank), shape, rank), 180)
-
-
-def two_sets(pair: tuple[Samples, Samples]) -> go.Figure:
-    """Two sets of tiny pictures, one in each row."""
-    shape = pair[0].shape
-    assert shape is not None  # pictures have one
-    both = np.concatenate([np.asarray(samples.values) for samples in pair], axis=1)
-    return picture(tiles(both, shape, len(pair[0])), 150)
+    return picture(tiles(columns, shape, across), height)
 
 
 def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:
@@ -249,24 +248,20 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
 
     Alice's film C framed where it is in question.
     """
-    films = film_names()
-    columns = films
+    people, films = people_names(), film_names()
+    rows, columns = people[0 if spec.view == "matrix" else 1 :], films
     if spec.view == "factors":
-        matrix = output.reshape(len(people_names()) - 1 + len(films), -1)
-        matrix = matrix[
-            :, np.any(matrix != 0, axis=0)
-        ]  # an attacker is given columns of zeros where there are no factors
-        rows, columns = (
-            [*people_names()[1:], *films],
-            [f"factor {k + 1}" for k in range(matrix.shape[1])],
-        )
+        rows = [*rows, *films]
+        matrix = output.reshape(len(rows), -1)
+        # an attacker is given columns of zeros where there are no factors
+        matrix = matrix[:, np.any(matrix != 0, axis=0)]
+        columns = [f"factor {k + 1}" for k in range(matrix.shape[1])]
     elif spec.view == "items":
         matrix = np.zeros((len(films), len(films)))
         matrix[np.triu_indices(len(films))] = output
         matrix, rows = matrix + np.triu(matrix, 1).T, films
     else:
         matrix = output.reshape(-1, len(films))
-        rows = people_names() if spec.view == "matrix" else people_names()[1:]
     fig = figure("film" if columns is films else "", "", height=270)
     fig.add_heatmap(
         z=matrix,
@@ -330,19 +325,19 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
     claimed = Identity("claimed: at most", OUT, "solid")
     curve(fig, claimed, 100 * alarms, 100 * (1 - misses))
     boxes = _boxes(attack)
-    for row in boxes.to_dict("records"):
+    for left, right, low, high in boxes.to_numpy():
         fig.add_shape(
             type="rect",
-            x0=row["false alarms from (%)"],
-            x1=row["to (%)"],
-            y0=row["found from (%)"],
-            y1=row["up to (%)"],
+            x0=left,
+            x1=right,
+            y0=low,
+            y1=high,
             line={"color": IN, "width": 1.5},
             fillcolor="rgba(0,114,178,0.25)",
         )
     fig.add_scatter(
-        x=(boxes["false alarms from (%)"] + boxes["to (%)"]) / 2,
-        y=(boxes["found from (%)"] + boxes["up to (%)"]) / 2,
+        x=boxes.iloc[:, :2].mean(axis=1),
+        y=boxes.iloc[:, 2:].mean(axis=1),
         mode="markers",
         name="measured",
         marker={"color": IN, "size": 6},

@@ -200,11 +200,11 @@ def _privacy(target: str) -> dict[str, Any]:
     noises = _noises(target)
     if st.session_state.get("x_noise", next(iter(noises))) not in noises:
         st.session_state["x_noise"] = next(iter(noises))
-    fields: dict[str, Any] = {}
-    fields["mechanism"] = controls.choice(
-        "Noise", "x_noise", noises, "laplace" if "laplace" in noises else "gaussian"
-    )
-    fields["epsilon"] = declared.box("nominal.epsilon", "x_epsilon", 1.0, label=_claim(target))
+    usual = "laplace" if "laplace" in noises else "gaussian"
+    fields: dict[str, Any] = {
+        "mechanism": controls.choice("Noise", "x_noise", noises, usual),
+        "epsilon": declared.box("nominal.epsilon", "x_epsilon", 1.0, label=_claim(target)),
+    }
     with controls.place():
         if target != "number" and ALGORITHMS[target].steps is None:  # else: no rounds on the data
             fields["iterations"] = declared.box("als.iterations", "x_iterations", 2)
@@ -214,10 +214,8 @@ def _privacy(target: str) -> dict[str, Any]:
 def _noises(target: str) -> dict[str, str]:
     if target == "number":
         return NOISES
-    noises = {name: title for name, title in NOISES.items() if name in RUN_FAMILIES}
-    if target in FACTOR_TARGETS:
-        noises = {k: v for k, v in noises.items() if k in ALGORITHMS[target].mechanisms}
-    return noises
+    possible = ALGORITHMS[target].mechanisms if target in FACTOR_TARGETS else RUN_FAMILIES
+    return {k: v for k, v in NOISES.items() if k in RUN_FAMILIES and k in possible}
 
 
 def _claim(target: str) -> str:

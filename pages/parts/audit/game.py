@@ -136,18 +136,15 @@ def play(rounds: Rounds) -> None:
     st.markdown(_question(spec))
     with st.container(key="game"):
         _picture(rounds)
-    answers = (
-        (("It is a 5", "5"), ("It is a 1", "1"))
-        if charts.about_one_rating(spec)
-        else (("She is in", "I"), ("She is out", "O"))
-    )
+    answers = (("She is in", "I"), ("She is out", "O"))
+    if charts.about_one_rating(spec):
+        answers = (("It is a 5", "5"), ("It is a 1", "1"))
+    looks = (("in", "person", True), ("out", "person_off", False))
     with st.container(horizontal=True, vertical_alignment="center"):
-        for (title, letter), name, inside in zip(
-            answers, ("in", "out"), (True, False), strict=True
-        ):
+        for (title, letter), (name, icon, inside) in zip(answers, looks, strict=True):
             st.button(
                 title,
-                icon=":material/person:" if inside else ":material/person_off:",
+                icon=f":material/{icon}:",
                 on_click=rounds.guess,
                 args=(inside,),
                 key=f"guess-{name}",
@@ -245,21 +242,12 @@ def _picture(rounds: Rounds) -> None:
         with_alice, without = true_counts()
         noise = claimed_release(spec).mechanism
         figure = charts.number_line(value, (float(with_alice), float(without)), noise.std)
-        draw(
-            figure,
-            "game-number",
-            f"The published number is {value:.3f}.",
-            toolbar=False,
-            question=True,
-        )
+        alt = f"The published number is {value:.3f}."
+        draw(figure, "game-number", alt, toolbar=False, question=True)
         return
     if spec.target in FACTOR_TARGETS:
-        draw(
-            charts.published_parts(output, spec.rank),
-            "game-parts",
-            "The parts learned in this round.",
-            toolbar=False,
-        )
+        parts = charts.published_parts(output, spec.rank)
+        draw(parts, "game-parts", "The parts learned in this round.", toolbar=False)
         return
     figure, numbers = charts.published_matrix(spec, output)
     alt = "What was published in this round."

@@ -232,8 +232,8 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
         if "alpha" in FAMILIES[noise].shape and controls.switch(
             f"{letter}: choose α",
             f"{low}_own_alpha",
-            help="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α with "
-            "that variance.",
+            meaning="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α "
+            "with that variance.",
         ):
             fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
     if by == "total_epsilon":
@@ -435,7 +435,7 @@ def form(row: DeltaGenerator) -> Asked:
             "Clip predictions to the rating scale",
             "clip",
             True,
-            help="A prediction of 6 stars becomes 5; the papers probably do this.",
+            meaning="A prediction of 6 stars becomes 5; the papers probably do this.",
         )
     if question in ("compare", "recommend"):
         with lines:

@@ -100,7 +100,7 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
         if question == "compare" and controls.switch(
             "Corrupt some images",
             "f_spoil",
-            help=(
+            meaning=(
                 "A share of the images gets noise on most pixels; errors are still taken on the "
                 "clean images (private-NMF paper, section 4.3)."
             ),
@@ -133,7 +133,7 @@ def _word_list(known: Entry) -> str:
     key = "f_terms_list" if "published" in rule.names else "f_word_list"
     # each run would choose a list of its own, and here they are compared over one
     offered = {name: title for name, title in rule.titled.items() if name != "private"}
-    meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}."
+    meaning = f"{controls.capitalized(rule.meaning)}."
     return controls.choice(rule.label, key, offered, rule.names[0], help=meaning)
 
 

@@ -10,7 +10,9 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from itertools import pairwise
+from operator import getitem
 from typing import Any
 from weakref import ref
 
@@ -118,29 +120,40 @@ def frames(
     for k, value in enumerate(values):
         with suppress(DPMCError):
             drawn[k] = draw(value)
-    changes = {}
-    for name in next(iter(drawn.values())).figures if drawn else ():
-        whole = {k: _plain(figures.ready(frame.figures[name], look)) for k, frame in drawn.items()}
-        paths = list(_varying(list(whole.values())))
-        at = {k: [_short(_at(one, path)) for path in paths] for k, one in whole.items()}
-        changes[name] = {"paths": paths, "values": [at.get(k) for k in range(len(values))]}
-    verdicts = {k: on_screen.unbroken(written(frame.verdict)) for k, frame in drawn.items()}
-    cells = [frame.cells for frame in drawn.values()][:1]
+
+    def at_values(part: Callable[[Frame], Any]) -> list[Any]:
+        return [part(drawn[k]) if k in drawn else None for k in range(len(values))]
+
+    def plain(name: str, frame: Frame) -> Any:
+        return _plain(figures.ready(frame.figures[name], look))
+
+    def cell(name: str, frame: Frame) -> Sequence[str]:
+        return frame.cells[name]
+
+    first = next(iter(drawn.values()), Frame("", {}))
     return json.dumps(
         {
-            "verdicts": [verdicts.get(k) for k in range(len(values))],
-            "figures": changes,
-            "cells": {
-                name: [drawn[k].cells[name] if k in drawn else None for k in range(len(values))]
-                for tables in cells
-                for name in tables
-            },
+            "verdicts": at_values(lambda frame: on_screen.unbroken(written(frame.verdict))),
+            "figures": {n: _changes(at_values(partial(plain, n))) for n in first.figures},
+            "cells": {n: at_values(partial(cell, n)) for n in first.cells},
         }
     )
 
 
 def _plain(figure: Any) -> Any:
     return json.loads(json.dumps(figure.to_dict(), cls=PlotlyJSONEncoder))
+
+
+def _changes(parts: Sequence[Any]) -> dict[str, Any]:
+    """The paths to what differs between any two of ``parts``, and what stands there in each."""
+    paths = list(_varying([part for part in parts if part is not None]))
+    return {
+        "paths": paths,
+        "values": [
+            None if part is None else [_short(reduce(getitem, path, part)) for path in paths]
+            for part in parts
+        ],
+    }
 
 
 def _varying(parts: Sequence[Any], *path: str | int) -> Iterator[tuple[str | int, ...]]:
@@ -160,12 +173,6 @@ def _varying(parts: Sequence[Any], *path: str | int) -> Iterator[tuple[str | int
 
 def _alike(parts: Sequence[Any], kind: type, shape: Callable[[Any], object]) -> bool:
     return all(isinstance(one, kind) and shape(one) == shape(parts[0]) for one in parts)
-
-
-def _at(part: Any, path: Sequence[str | int]) -> Any:
-    for name in path:
-        part = part[name]
-    return part
 
 
 def _short(value: Any) -> Any:

@@ -5,6 +5,7 @@ What all pages show alike is here too: how a statement was counted, account by a
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,7 +16,7 @@ from dpmc_core.wording import three
 from pages.parts.ui import controls, glossary, on_screen
 from pages.parts.ui.on_screen import points, verdict
 
-__all__ = ["control", "head", "observations", "pair", "tab", "tabs", "verdict"]
+__all__ = ["verdict"]
 
 _MOST_WORDS = 30  # of the observations above the tabs
 _WRITTEN = "tab-written"  # in the session: what the address says of it by now
@@ -59,12 +60,8 @@ def observations(sentences: Iterable[str], most: int = 3) -> None:
 
 def _shown_first(sentences: Sequence[str], most: int) -> int:
     """How many are shown, at ``most``: one, then as long as they are short together."""
-    words = 0
-    for k, sentence in enumerate(sentences[:most]):
-        words += len(sentence.split())
-        if k and words > _MOST_WORDS:
-            return k
-    return min(len(sentences), most)
+    words = accumulate(len(sentence.split()) for sentence in sentences[:most])
+    return sum(not k or total <= _MOST_WORDS for k, total in enumerate(words))
 
 
 def tab(title: str, key: str, draw: Callable[[], object]) -> None:
@@ -99,23 +96,22 @@ def tabs() -> None:
         found["numbers"] = ("Numbers & code", lambda: [offer() for offer in offers])
     if on_screen.presenting() or not found:
         return
-    drawn = found
-    if not on_screen.all_open():
-        chosen = _chosen({key: title for key, (title, _) in found.items()})
-        drawn = {chosen: ("", found[chosen][1])} if chosen else {}
+    every = on_screen.all_open()
+    drawn = found if every else _chosen({key: title for key, (title, _) in found.items()})
     problems = st.container()  # filled last, when the controls have been drawn
     with st.container(key="tab-content"):
-        for title, draw in drawn.values():
-            if title:
+        for key in drawn:
+            title, draw = found[key]
+            if every:
                 st.subheader(title, anchor=False)
             draw()
     with problems:
         controls.link_problems()
 
 
-def _chosen(titles: Mapping[str, str]) -> str:
-    """Draw the strip; returns the key of the chosen tab ("" for none), which the address has unless
-    it is the first. A tab that comes and goes with a run is chosen again when it is back.
+def _chosen(titles: Mapping[str, str]) -> list[str]:
+    """Draw the strip; returns the key of the chosen tab, if any, which the address has unless it is
+    the first. A tab that comes and goes with a run is chosen again when it is back.
     """
     first, asked = next(iter(titles)), st.query_params.get("tab")
     held = on_screen.verdict_held()
@@ -142,13 +138,12 @@ def _chosen(titles: Mapping[str, str]) -> str:
         label_visibility="collapsed",
         on_change=choose,
     )
-    chosen = chosen or ""
-    st.session_state[_WRITTEN] = None if chosen in ("", first) else chosen
-    if chosen in ("", first):
+    st.session_state[_WRITTEN] = None if chosen == first else chosen
+    if chosen in (None, first):
         st.query_params.pop("tab", None)
     else:
-        st.query_params["tab"] = str(chosen)
-    return str(chosen)
+        st.query_params["tab"] = chosen
+    return [] if chosen is None else [chosen]
 
 
 def counted(statement: Statement) -> None:

@@ -35,22 +35,16 @@ class _Steps:
 
     def move(self, by: int) -> None:
         """Go to the next value (``by`` = 1) or the one before, if there is one."""
-        value = self._now()
+        moved, reported = st.session_state.get(_MOVED), st.session_state.get(self.key)
+        if moved is None or moved.key != self.key:
+            moved = _Moved(self.key, reported, ())
+        value = moved.to if reported in moved.late else reported
         at = (self.values.index(value) if value in self.values else 0) + by
-        if 0 <= at < len(self.values):
-            self._set(self.values[at])
-
-    def _now(self) -> Any:
-        value = st.session_state.get(self.key)
-        moved: _Moved | None = st.session_state.get(_MOVED)
-        return moved.to if moved and moved.key == self.key and value in moved.late else value
-
-    def _set(self, value: Any) -> None:
-        moved: _Moved | None = st.session_state.get(_MOVED)
-        reported = st.session_state.get(self.key)
-        late = moved.late if moved and moved.key == self.key and reported != moved.to else ()
-        st.session_state[_MOVED] = _Moved(self.key, value, (*late, reported))
-        links.set_next({self.key: value})
+        if not 0 <= at < len(self.values):
+            return
+        late = () if reported == moved.to else moved.late
+        st.session_state[_MOVED] = _Moved(self.key, self.values[at], (*late, reported))
+        links.set_next({self.key: self.values[at]})
         if self.then is not None:
             self.then()
 

@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import UTC, date, datetime
+from urllib.parse import urlencode
 
 import nbformat
 import plotly.io as pio
@@ -12,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from dpmc_core.datasets import user_datasets
 from pages.parts.ui import controls, on_screen
-from pages.parts.ui.figures import chart_config, on_white
+from pages.parts.ui.figures import on_white, page_of
 from pages.parts.ui.on_screen import Shown, code, download
 
 _STYLE = (
@@ -28,7 +29,7 @@ def handout(shown: Shown, link: str, made: date) -> str:
     """Write what is ``shown`` as one HTML page that needs no network; ``link`` opens it again."""
     verdict, *others = shown.sentences or [""]
     figures = [
-        f"<figure>{_figure(figure, name, k)}"
+        f"<figure>{page_of(figure, name, f'figure-{k}', full_html=False, include_plotlyjs=k == 0)}"
         f"<figcaption>{html.escape(takeaway)}</figcaption></figure>"
         for k, (name, (figure, takeaway)) in enumerate(shown.figures.items())
     ]
@@ -41,19 +42,6 @@ def handout(shown: Shown, link: str, made: date) -> str:
         f"{f'<ul>{listed}</ul>' if listed else ''}{''.join(figures)}"
         f'<footer>DPMC Lab, {made:%Y-%m-%d}. The page with these settings: <a href="{address}">'
         f"{address}</a></footer></body></html>"
-    )
-
-
-def _figure(figure: object, name: str, k: int) -> str:
-    return str(
-        pio.to_html(
-            on_white(figure),
-            full_html=False,
-            include_plotlyjs=k == 0,
-            div_id=f"figure-{k}",  # the same page gives the same file
-            config=chart_config(name),
-            validate=False,
-        )
     )
 
 
@@ -125,9 +113,6 @@ def _drawn(figure: str, *, first: bool) -> NotebookNode:
     )
 
 
-_NOT_SHARED = ("embed",)
-
-
 def address(base: str, settings: dict[str, list[str]]) -> str:
     """The address that shows the same again.
 
@@ -137,12 +122,8 @@ def address(base: str, settings: dict[str, list[str]]) -> str:
     >>> address("http://x/completion?rank=3#a", settings)
     'http://x/completion?rank=5&b=1&b=%C3%BC+%26'
     """
-    from urllib.parse import urlencode
-
     plain = base.split("#")[0].split("?")[0]
-    query = urlencode(
-        [(k, v) for k, values in settings.items() if k not in _NOT_SHARED for v in values]
-    )
+    query = urlencode({k: v for k, v in settings.items() if k != "embed"}, doseq=True)
     return f"{plain}?{query}" if query else plain
 
 
@@ -173,39 +154,32 @@ def bar(*, framed_elsewhere: bool) -> None:
     with st.container(key="page-bar", horizontal=True, vertical_alignment="center"):
         _popover(framed_elsewhere=framed_elsewhere)
         shown, link = on_screen.now(), _here()
+        page, today = controls.current_page().removesuffix(".py"), datetime.now(UTC).date()
         download(
             "Handout (HTML)",
-            f"dpmc-handout-{controls.current_page().removesuffix('.py')}.html",
-            lambda: handout(shown, link, datetime.now(UTC).date()),
+            f"dpmc-handout-{page}.html",
+            lambda: handout(shown, link, today),
             icon=":material/description:",
             key="handout",
             help="One file with the verdict and the figures on screen; it needs no network.",
         )
         download(
             "Open as notebook",
-            f"dpmc-{controls.current_page().removesuffix('.py')}.ipynb",
-            lambda: notebook(shown, link, datetime.now(UTC).date()),
+            f"dpmc-{page}.ipynb",
+            lambda: notebook(shown, link, today),
             icon=":material/code_blocks:",
             key="notebook",
             help="For Jupyter: what the page says, its figures, and Python that computes it again.",
         )
-        _switch(
-            "Presenter mode",
-            "present",
-            on_screen.presenting(),
-            "Large type, no sidebar: verdict, figure and one control. ← and → move the control.",
-        )
-        _switch(
-            "Open all sections",
-            "open_all",
-            on_screen.all_open(),
-            "For a print-out or a handout of everything.",
-        )
-
-
-def _switch(label: str, name: str, on: bool, meaning: str) -> None:
-    key, turn = f"{name}-{on}", on_screen.turn
-    controls.toggle(label, key, on, meaning, on_change=turn, args=(name,))
+        presenting, every = on_screen.presenting(), on_screen.all_open()
+        large = "Large type, no sidebar: verdict, figure and one control. ← and → move the control."
+        whole = "For a print-out or a handout of everything."
+        for label, name, on, meaning in (
+            ("Presenter mode", "present", presenting, large),
+            ("Open all sections", "open_all", every, whole),
+        ):
+            turn = {"on_change": on_screen.turn, "args": (name,)}
+            controls.toggle(label, on, meaning, key=f"{name}-{on}", **turn)
 
 
 def _popover(*, framed_elsewhere: bool) -> None:

@@ -162,7 +162,7 @@ class Study:
 
     def _start(self, spec: StudySpec) -> Job:
         kind = f"{self.name}-{spec.kind}"
-        return jobs.start_study(kind, spec, user_data.runs_for(spec.dataset))
+        return jobs.start_many(kind, spec, user_data.runs_for(spec.dataset))
 
     def _so_far(self, job: Job) -> bool:
         """The points of a running study, if there are any."""

@@ -99,7 +99,7 @@ def form() -> Asked:
         with_staircase = controls.switch(
             "Show staircase noise",
             "m_staircase",
-            help="The ε-DP noise of least variance (Geng & Viswanath 2016).",
+            meaning="The ε-DP noise of least variance (Geng & Viswanath 2016).",
         )
         view = controls.segments("Figure", "m_view", VIEWS, "density")
         delta = declared.box("delta", "m_delta")

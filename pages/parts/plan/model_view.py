@@ -1,7 +1,7 @@
 """A model's plan on the *Plan* page: the search by runs, and what it found."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -140,16 +140,10 @@ _TARGETS = {"rate": 0.86, "recommend": 0.3, "factorize": 0.1}
 _USUAL_DATA = {"ratings": "skewed", "images": "cartoon"}
 
 
-@dataclass(frozen=True)
-class AskedModel:
-    """The search that is asked for; None where there is a ``problem``."""
-
-    plan: ModelPlan | None
-    problem: str = ""
-
-
-def model_form() -> AskedModel:
-    """Draw what is searched for, in the page's bar, and the settings in the sidebar."""
+def model_form() -> tuple[ModelPlan | None, str]:
+    """Draw what is searched for, in the page's bar, and the settings in the sidebar; returns the
+    search, and a problem where it cannot be made.
+    """
     method = controls.choice("Method", "n_method", METHODS, "moments")
     card = ALGORITHMS[method]
     holds = held_for(card.tasks)
@@ -180,48 +174,30 @@ def model_form() -> AskedModel:
         if rank is not None and rank.rule.label:
             fields["rank"] = declared.box(f"{method}.rank", f"n_rank_{method}")
         fields["delta"] = declared.box("total.delta", "n_model_delta")
-        limits = _limits(vary)
+        least, most = (0.1, 50.0) if vary == "epsilon" else (250.0, 50_000.0)
+        limits = {
+            "least": declared.box("model.least", f"n_least_{vary}", least),
+            "most": declared.box("model.most", f"n_most_{vary}", most),
+            "within": declared.box("model.within", "n_within"),
+        }
         fields["seed"] = declared.box("seed", "n_seed")
     target = None
     if goal == "value":
+        side = "at least" if task == "recommend" else "at most"
+        label = f"{controls.capitalized(MEASURES[task])}: {side}"
         target = declared.box(
-            "model.target", f"n_target_{task}", _TARGETS[task], label=_label(task), needed=True
+            "model.target", f"n_target_{task}", _TARGETS[task], label=label, needed=True
         )
-    return _built(
-        {
-            "task": task,
-            "dataset": dataset,
-            "algorithm": method,
-            "mechanism": mechanism,
-            **({"secret": False} if user_datasets.is_own(dataset) else {}),
-            **fields,
-        },
-        {"vary": vary, "target": target, **limits},
-    )
-
-
-def _label(task: str) -> str:
-    return f"{MEASURES[task][0].upper()}{MEASURES[task][1:]}: " + (
-        "at least" if task == "recommend" else "at most"
-    )
-
-
-def _limits(vary: str) -> dict[str, float]:
-    least, most = (0.1, 50.0) if vary == "epsilon" else (250.0, 50_000.0)
-    return {
-        "least": declared.box("model.least", f"n_least_{vary}", least),
-        "most": declared.box("model.most", f"n_most_{vary}", most),
-        "within": declared.box("model.within", "n_within"),
-    }
-
-
-def _built(fields: dict[str, Any], goal: dict[str, Any]) -> AskedModel:
+    if user_datasets.is_own(dataset):
+        fields["secret"] = False
+    fields |= {"task": task, "dataset": dataset, "algorithm": method, "mechanism": mechanism}
     try:
-        return AskedModel(ModelPlan(base=RunSpec.fitting(fields), **goal))
+        base = RunSpec.fitting(fields)
+        return ModelPlan(base=base, vary=vary, target=target, **limits), ""
     except ParameterError as error:
-        return AskedModel(None, controls.said(str(error)))
+        return None, controls.said(str(error))
     except DPMCError as error:
-        return AskedModel(None, str(error))
+        return None, str(error)
 
 
 _LOOK = Look(
@@ -232,14 +208,16 @@ _LOOK = Look(
 )
 
 
-def model_panel(asked: AskedModel, row: DeltaGenerator) -> None:
-    """Draw the button, the search going on, and the answer that stands."""
-    plan = asked.plan
+def model_panel(row: DeltaGenerator) -> None:
+    """Draw the form, the button, the search going on, and the answer that stands."""
+    with row:
+        plan, problem = model_form()
+    controls.link_problems()
     panel(
         Panel(
             kind="plan",
             wanted=() if plan is None else (plan,),
-            problem=asked.problem,
+            problem=problem,
             start=_start,
             quick=() if plan is None else (plan.quick,),
             repetitions=QUICK_RUNS,
@@ -276,7 +254,7 @@ def _hint(plan: ModelPlan) -> str:
 
 
 def _start(plan: ModelPlan) -> jobs.Job:
-    return jobs.start_plan(plan, user_data.runs_for(plan.base.dataset))
+    return jobs.start_many("plan", plan, user_data.runs_for(plan.base.dataset))
 
 
 def _so_far(job: jobs.Job) -> bool:
@@ -298,16 +276,17 @@ def _show_kept_or_example(plan: ModelPlan | None) -> None:
         )
         show_answer(search)
         return
-    stored = next(
-        (one for one in examples() if plan is not None and one.plan.asks_the_same(plan)), None
-    )
-    some = stored or next(
-        (one for one in examples() if plan is None or one.plan.target == plan.target), examples()[0]
-    )
+    stored: Sequence[Search] = examples()
+    if plan is not None:  # the nearest first
+        stored = sorted(
+            stored,
+            key=lambda one: (not one.plan.asks_the_same(plan), one.plan.target != plan.target),
+        )
+    some = stored[0]
     draw_example(
         some.plan.base.data.amounts,
         lambda: show_answer(some),
-        same=stored is not None,
+        same=plan is not None and some.plan.asks_the_same(plan),
         name="Stored example",
         label=_LOOK.label,
         differs=plan is not None and some.plan.target != plan.target,
@@ -334,11 +313,13 @@ def show_answer(search: Search) -> None:
     show(figure_of_runs(search), "plan-model", runs_in_words(search))
     plan = search.plan
     epsilon = search.estimate if plan.vary == "epsilon" else float(plan.base.noise.epsilon)
-    unit = plan.base.card.unit
-    whose = subject(plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit)
     uncovered = ", ".join(uncovered_by(plan.base.data))
     given = f"If the {uncovered} were public: " * bool(uncovered)
-    odds = [] if epsilon is None else [given + odds_sentence(epsilon, plan.base.noise.delta, whose)]
+    odds = (
+        []
+        if epsilon is None
+        else [given + odds_sentence(epsilon, plan.base.noise.delta, subject(_unit(plan)))]
+    )
     sure = "; the interval holds with 95 %" if _between(search) else ""
     observations([*odds, f"From {_runs_of(search)}{sure}.", *search.caveats])
     on_screen.add_lines("The same search", plan.python(), held_back=python_lines.LONG)
@@ -352,10 +333,15 @@ def _runs_of(search: Search) -> str:
     return runs if search.plan.vary == "n_users" else f"{runs} on {search.plan.base.data.amounts}"
 
 
+def _unit(plan: ModelPlan) -> str:
+    """Whom the ε of its runs is about."""
+    unit = plan.base.card.unit
+    return plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit
+
+
 def _method(search: Search) -> None:
     plan = search.plan
-    unit = plan.base.card.unit
-    whose = plan.base.data.entry.holds.removesuffix("s") if unit == "sample" else unit
+    whose = _unit(plan)
     st.markdown(
         f"ε is the total of a whole run, for one {whose}; each run's statement says whether it is "
         f"a guarantee. Both ends ({three(plan.least)} and {three(plan.most)}) come first, then "

@@ -112,7 +112,7 @@ def _table() -> list[dict[str, Any]]:
             max_value=rule.high,
             default=known[name].default,
             step=1 if rule.integer else None,
-            help=f"{rule.meaning[0].upper()}{rule.meaning[1:]}.",
+            help=f"{controls.capitalized(rule.meaning)}.",
         )
     edited = st.data_editor(
         pd.DataFrame(st.session_state[_ROWS], columns=list(_COLUMNS)),
@@ -185,34 +185,29 @@ def _shared(project: Project, before: tuple[str, bytes] | None) -> Shared:
 def _answer(allocation: Shared, before: tuple[str, bytes] | None) -> None:
     project = allocation.project
     verdict(allocation.sentence)
-    alone = [row["epsilon_alone"] for row in allocation.as_dict()["items"]]
-    costs = alone
+    rows = allocation.as_dict()["items"]
+    costs = [row["epsilon_alone"] for row in rows]
     names = [wrapped(plain_in_figure(item.name), _NARROW) for item in project.items]
     colours = [IDENTITY[project.mechanism].colour] * len(names)
     if allocation.before:
-        names, costs, colours = (
-            ["made before", *names],
-            [allocation.before, *costs],
-            ["#888888", *colours],
-        )
+        names, costs = ["made before", *names], [allocation.before, *costs]
+        colours = ["#888888", *colours]
     figure = bars(
         names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": project.epsilon}
     )
-    costs_text = ", ".join(
-        f"{item.name} {three(c)}" for item, c in zip(project.items, alone, strict=True)
-    )
+    alone = ", ".join(f"{row['name']} {three(row['epsilon_alone'])}" for row in rows)
+    together, added = three(allocation.with_these), three(sum(costs))
     show(
         figure,
         "project",
-        f"ε of each release alone: {costs_text}. Together {three(allocation.with_these)}.",
+        f"ε of each release alone: {alone}. Together {together}.",
         pd.DataFrame({"release": names, "ε alone": costs}),
     )
     on_screen.add_lines("The same project", _python(allocation, before))
     observations(
         [
-            f"Together they cost ε = {three(allocation.with_these)}, "
-            + ("as much as" if three(allocation.with_these) == three(sum(costs)) else "less than")
-            + f" the sum of all ({three(sum(costs))}).",
+            f"Together they cost ε = {together}, "
+            f"{'as much as' if together == added else 'less than'} the sum of all ({added}).",
             f"For one person {'replaced by another' if project.replacing else 'added or removed'}, "
             f"at δ = {power(project.delta)}. {odds_sentence(allocation.with_these, project.delta)}",
             "Each margin is of the noise alone: that other people might have taken part comes on "
@@ -222,22 +217,19 @@ def _answer(allocation: Shared, before: tuple[str, bytes] | None) -> None:
 
 
 def _releases(allocation: Shared) -> None:
-    rows = allocation.as_dict()["items"]
+    rows = [
+        {
+            "release": row["name"],
+            "query": row["query"],
+            "times": row["releases"],
+            "margin, 95 %": within(row["margin_95"], row["query"]),
+            "standard deviation": with_unit(row["standard_deviation"], row["query"]),
+            "ε alone": three(row["epsilon_alone"]),
+        }
+        for row in allocation.as_dict()["items"]
+    ]
     st.dataframe(
-        pd.DataFrame(
-            {
-                "release": [row["name"] for row in rows],
-                "query": [row["query"] for row in rows],
-                "times": [row["releases"] for row in rows],
-                "margin, 95 %": [within(row["margin_95"], row["query"]) for row in rows],
-                "standard deviation": [
-                    with_unit(row["standard_deviation"], row["query"]) for row in rows
-                ],
-                "ε alone": [three(row["epsilon_alone"]) for row in rows],
-            }
-        ),
-        hide_index=True,
-        alt="Margin, standard deviation and ε of each release.",
+        pd.DataFrame(rows), hide_index=True, alt="Margin, standard deviation and ε of each release."
     )
 
 

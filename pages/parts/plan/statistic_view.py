@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.planning import Candidate, Plan, PlanSpec, halved, plan
 from dpmc_core.planning.spec import QUERIES, UNITS, halvings, with_unit, within
 from dpmc_core.privacy import Ledger, odds_sentence, state
@@ -17,11 +18,12 @@ from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import power, three
 from pages.parts.frame import drag, presenter
-from pages.parts.ui import controls, declared, densities
+from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.ui import controls, declared, densities, on_screen
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import IDENTITY
-from pages.parts.ui.on_screen import code, download, presenting
+from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.series import Line, named_lines
 
 _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
@@ -78,7 +80,6 @@ def mechanism_table(answer: Plan) -> pd.DataFrame:
 
 _plan = lru_cache(maxsize=64)(plan)
 _PAUSE = 0.3  # seconds between two plans made ahead: visitors come first
-KINDS = {"numbers": "A statistic", "model": "A model", "project": "Several statistics"}
 ASKED = {"epsilon": "least ε", "people": "fewest people", "margin": "best mechanism"}
 LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
@@ -94,27 +95,41 @@ def _picked(key: str, titles: dict[str, str], usual: str) -> str:
     return str(st.session_state.get(key) or name)
 
 
-def asked_quantity() -> str:
-    """What is asked of the query, which the bar says."""
-    of = _picked("n_asked", ASKED, "epsilon")
-    return "epsilon" if of == "people" and _picked("n_query", QUERIES, "mean") != "mean" else of
+def statistic_panel(row: DeltaGenerator) -> None:
+    """Plan what is exact: a number, sum or histogram."""
+    try:
+        with row:
+            spec = statistic_form(goal_box())
+            follow_margin(spec)
+        controls.link_problems()
+        with st.spinner("Searching every mechanism…"):
+            answer = _plan(spec)
+    except DPMCError as error:
+        verdict("This cannot be planned.")
+        controls.show_error(error)
+        return
+    verdict(answer.sentence)
+    against = "people" if spec.asked == "people" else "margin"
+    curves = epsilon_curves(answer.spec, answer.candidates)
+    show(curves, "plan", f"Total ε against the {against}. {answer.sentence}")
+    on_screen.add_lines("The same plan", spec.python())
+    observations(findings(answer))
+    tab("All mechanisms", "mechanisms", lambda: show_mechanisms(answer))
+    tab("Attacker", "tradeoff-function", lambda: show_attackers(answer))
+    tab("Method", "method", lambda: show_method(answer))
+    tab("Export", "export", lambda: offer_export(answer))
 
 
-def kind_of_plan() -> str:
-    """Draw what is planned."""
-    return controls.segments(
-        "What is planned", "n_kind", KINDS, "numbers", label_visibility="collapsed"
-    )
+def _usual_box(name: str) -> Any:
+    return declared.box(f"plan.{name}", f"n_{name}", USUAL[name], needed=True)
 
 
 def goal_box() -> dict[str, float]:
-    """Draw the goal, above the figure: a margin, or, where it is asked, ε."""
-    if asked_quantity() == "margin":
-        epsilon = declared.box(
-            "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
-        )
+    """Draw the goal, above the figure: a margin, or, where the bar asks so, ε."""
+    if _picked("n_asked", ASKED, "epsilon") == "margin":
+        goal = {"epsilon": _usual_box("epsilon")}
         presenter.steps("n_epsilon", _EPSILONS)
-        return {"epsilon": epsilon}
+        return goal
     query = _picked("n_query", QUERIES, "mean")
     key, margins = f"n_margin_{query}", _margins(query)
     margin = controls.steps_slider(
@@ -154,13 +169,9 @@ def statistic_form(target: dict[str, float]) -> PlanSpec:
         of = controls.choice("What is asked", "n_asked", possible, "epsilon")
     with controls.place():
         if of == "people":
-            given["epsilon"] = declared.box(
-                "plan.epsilon", needed=True, key="n_epsilon", default=USUAL["epsilon"]
-            )
+            given["epsilon"] = _usual_box("epsilon")
         elif query == "mean":
-            given["people"] = declared.box(
-                "plan.people", needed=True, key="n_people", default=USUAL["people"]
-            )
+            given["people"] = _usual_box("people")
     given["releases"] = declared.box("plan.releases", "n_releases", USUAL["releases"])
     with controls.settings():
         with controls.place():
@@ -179,29 +190,12 @@ def statistic_form(target: dict[str, float]) -> PlanSpec:
         raise ParameterError(name, error.value, allowed) from None
 
 
-def search_mechanisms(spec: PlanSpec) -> Plan:
-    """Search the plan. Raises ``DPMCError``."""
-    with st.spinner("Searching every mechanism…"):
-        return _plan(spec)
-
-
 def make_ahead() -> None:
     """The plans of the page as it opens, one after the other and not in a hurry."""
     for margin in _margins("mean"):
-        usual = {name: USUAL[name] for name in ("people", "releases")}
-        answer = _plan(PlanSpec(margin=margin, **usual))
+        answer = _plan(PlanSpec(margin=margin, people=USUAL["people"], releases=USUAL["releases"]))
         epsilon_curves(answer.spec, answer.candidates)
         time.sleep(_PAUSE)
-
-
-def show_figure(answer: Plan) -> None:
-    """Draw ε against the margin, or the people, with the plan marked."""
-    against = "people" if answer.spec.asked == "people" else "margin"
-    show(
-        epsilon_curves(answer.spec, answer.candidates),
-        "plan",
-        f"Total ε against the {against}. {answer.sentence}",
-    )
 
 
 def findings(answer: Plan) -> list[str]:
@@ -213,20 +207,12 @@ def findings(answer: Plan) -> list[str]:
             f"A person's number is {spec.low:g} to {spec.high:g} points: a point is one unit of "
             "it, such as a year of age."
         ]
-    if not presenting():
-        sentences += [ways_to_halve(answer)]
-    sentences += [
-        "The margin is of the noise alone: that other people might have taken part comes on top."
+    if not on_screen.presenting() and (ways := halvings(halved(answer), spec.query)):
+        sentences += [f"To halve ε, accept one of: {', or '.join(ways)}."]
+    return [
+        *sentences,
+        "The margin is of the noise alone: that other people might have taken part comes on top.",
     ]
-    return [sentence for sentence in sentences if sentence]
-
-
-def ways_to_halve(answer: Plan) -> str:
-    """Say what would halve ε, each alone."""
-    ways = halvings(halved(answer), answer.spec.query)
-    if not ways:
-        return ""
-    return f"To halve ε, accept one of: {', or '.join(ways)}."
 
 
 def show_mechanisms(answer: Plan) -> None:

@@ -21,42 +21,24 @@ from dpmc_core.experiments.papers.compute import Trial, trial_steps
 from dpmc_core.experiments.run import watched
 from dpmc_core.experiments.spec import Spec
 from dpmc_core.experiments.store.records import Runs
-from dpmc_core.experiments.studies.engine import study_steps
+from dpmc_core.experiments.studies.engine import StudyResult, study_steps
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.audit import audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.process import too_large
 from dpmc_core.experiments.worker.worker import Steps
 from dpmc_core.paths import reason
-from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
 from pages.parts.server import logs, progress, queue, run_store, settings
 from pages.parts.server.job import Box, Job
 from pages.parts.server.queue import AnyWorker, Pool, TooManyJobs
 
-__all__ = [
-    "Job",
-    "TooManyJobs",
-    "current",
-    "forget_own",
-    "look_after",
-    "make_ahead",
-    "of_visit",
-    "place_of",
-    "results_ahead",
-    "results_here",
-    "session",
-    "standing",
-    "start",
-    "start_plan",
-    "start_study",
-    "start_sweep",
-    "start_task",
-    "workers_start",
-]
+__all__ = ["Job", "TooManyJobs"]
 
 RUNS_AT_ONCE = min(2, os.cpu_count() or 1)
 """How many of many runs are made at a time."""
@@ -80,18 +62,17 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
         specs=specs,
         results=[None] * len(specs),
         progress=(0, sum(amounts)),
-        expected=tuple(progress.of_each(specs)),
+        expected=tuple(map(progress.of_one, specs)),
         amounts=tuple(amounts),
     )
 
     counts = [0] * len(specs)
 
-    def advance(k: int, result: Any) -> int:
+    def advance(k: int, result: Any) -> tuple[int, int]:
         counts[k] = min(_amount(result), amounts[k])
-        return sum(counts)
+        return sum(counts), sum(amounts)
 
-    runs = isinstance(specs[0], RunSpec)
-    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], advance, runs=runs))
+    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], advance))
 
 
 _STEPS: dict[type, Steps] = {RunSpec: watched, AuditSpec: audit_steps, Trial: trial_steps}
@@ -104,53 +85,37 @@ def _amount(result: Any) -> int:
     return int(getattr(result, "runs", 1))
 
 
-def start_sweep(spec: SweepSpec, store: Runs) -> Job:
-    """Make the runs of a sweep that the ``store`` has not.
+def start_many(kind: str, spec: SweepSpec | StudySpec | ModelPlan, store: Runs) -> Job:
+    """Make the runs of ``spec`` that the ``store`` has not, each in a process of its own.
 
-    Replaces (and cancels) the visitor's former sweep.
+    Replaces (and cancels) the visitor's former job of this ``kind``.
     """
-    return _start_many(
-        Job(kind="sweep", specs=(spec,), results=[None], progress=(0, spec.size)),
-        lambda workers: sweep(spec, store, workers=workers),
-        lambda state: (state.done, state.total),  # equal cells are run once
-    )
+    job, box = Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)), _box()
 
-
-def start_study(kind: str, spec: StudySpec, store: Runs) -> Job:
-    """Make the runs of a study that the ``store`` has not.
-
-    Replaces (and cancels) the visitor's former study of this ``kind`` of job.
-    """
-    return _start_many(
-        Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)),
-        lambda workers: study_steps(spec, store, workers=workers),
-        lambda result: (len(result.runs), result.total),
-    )
-
-
-def start_plan(plan: ModelPlan, store: Runs) -> Job:
-    """Search a model's plan. Replaces (and cancels) the visitor's former search."""
-    return _start_many(
-        Job(kind="plan", specs=(plan,), results=[None], progress=(0, plan.total_runs)),
-        lambda workers: search(plan, store, workers=workers),
-        lambda result: (result.spent, plan.total_runs),
-    )
-
-
-def _start_many(
-    job: Job, results_by: Callable[[Any], Iterator[Any]], count: Callable[[Any], tuple[int, int]]
-) -> Job:
-    """Make many runs, each in a process of its own; ``count`` says how far a result is."""
-
-    def results() -> Iterator[tuple[int, Any, bool] | None]:
+    def work(_: AnyWorker) -> None:
         workers = queue.many(RUNS_AT_ONCE, job.sets)
-        for result in results_by(workers):
-            job.progress = count(result)
-            job.where = getattr(workers, "note", "")
-            # a search that has looked nowhere yet is no result
-            yield (0, result, False) if getattr(result, "probes", True) else None
+        results = _MANY[type(spec)](spec, store, workers=workers)
+        # a search that has looked nowhere yet is no result
+        drawn = ((0, r, False) if getattr(r, "probes", True) else None for r in results)
+        _follow(job, drawn, workers, lambda _, result: _runs_of(result), box)
 
-    return _submit(job, lambda _: _follow(job, results(), lambda _, result: count(result)[0]))
+    return _submit(job, work)
+
+
+_MANY: dict[type, Callable[..., Iterator[Any]]] = {
+    SweepSpec: sweep,
+    StudySpec: study_steps,
+    ModelPlan: search,
+}
+
+
+def _runs_of(result: Any) -> tuple[int, int]:
+    """How many runs of many a result so far stands for, and of how many."""
+    if isinstance(result, StudyResult):
+        return len(result.runs), result.total
+    if isinstance(result, Search):
+        return result.spent, result.plan.total_runs
+    return result.done, result.total  # of a sweep: equal cells are run once
 
 
 def start_task(work: Callable[[Job], None]) -> Job:
@@ -194,11 +159,6 @@ def place_of(job: Job) -> str:
 def forget_own(name: str) -> None:
     """Drop the visitor's jobs on their own set called ``name``, results included."""
     _box().forget(name)
-
-
-def workers_start() -> None:
-    """Start the processes that compute before anybody needs them."""
-    queue.job_pool().start_workers()
 
 
 _ahead: dict[tuple[RunSpec, ...], list[Any]] = {}
@@ -247,27 +207,16 @@ def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
 
 
 def _drawn(
-    job: Job, box: Box, steps: Steps, done: Callable[[int, Any], int], *, runs: bool = False
+    job: Job, box: Box, steps: Steps, progress_of: Callable[[int, Any], tuple[int, int]]
 ) -> Callable[[AnyWorker], None]:
-    """The work of a job whose results a worker draws: ``runs`` advance together and are kept."""
+    """The work of a job whose results a worker draws: runs advance together."""
 
     def work(worker: AnyWorker) -> None:
         most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
-        results = worker.draw(steps, job.specs, job.sets, most=most, together=runs)
-
-        def counted() -> Iterator[tuple[int, Any, bool] | None]:
-            for item in results:
-                if job.stopped:  # for what is not shown nothing is let go
-                    return
-                job.where = getattr(worker, "note", "")
-                if item is not None and item[1] is not None:
-                    box.make_room(job, worker.held / 1e6)
-                yield item
-
-        try:
-            _follow(job, counted(), done, keys=box.runs if runs else None)
-        finally:
-            results.close()
+        together = isinstance(job.specs[0], RunSpec)
+        drawn = worker.draw(steps, job.specs, job.sets, most=most, together=together)
+        with closing(drawn) as results:
+            _follow(job, results, worker, progress_of, box)
 
     return work
 
@@ -275,30 +224,31 @@ def _drawn(
 def _follow(
     job: Job,
     results: Iterable[tuple[int, Any, bool] | None],
-    done: Callable[[int, Any], int],
-    *,
-    keys: set[str] | None = None,
+    worker: AnyWorker | Workers,
+    progress_of: Callable[[int, Any], tuple[int, int]],
+    box: Box,
 ) -> None:
+    """Take the ``results`` of a ``worker`` as they come; the visit's ``box`` makes room for what it
+    holds, and is told of the runs that were kept.
+    """
     for item in results:
         if job.stopped:  # what came after *Cancel* is not shown: the page has said how far it got
             return
+        job.where = worker.note
         if item is None:
             if job.where == WAITING:  # for a worker: that is no computing
                 job.started = time.monotonic()
             continue
         k, result, last = item
         if result is not None:
+            box.make_room(job, getattr(worker, "held", 0) / 1e6)  # of many runs none is held
             job.results[k] = result
-            job.progress = (done(k, result), job.progress[1])
-        if keys is not None and last:  # at once: the next one may fail, or be cancelled
+            job.progress = progress_of(k, result)
+        if last and isinstance(job.specs[k], RunSpec):
+            # at once: the next one may fail, or be cancelled
             progress.learn(job.specs[k], job.results[k].seconds)
-            _keep(job, k, keys)
-
-
-def _keep(job: Job, k: int, mine: set[str]) -> None:
-    """Put a finished run into the store, unless it is on somebody's own data."""
-    if job.results[k] is not None and not user_datasets.is_own(job.specs[k].dataset):
-        job.note = run_store.keep(job.results[k], mine) or job.note
+            if not user_datasets.is_own(job.specs[k].dataset):
+                job.note = run_store.keep(job.results[k], box.runs) or job.note
 
 
 def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = None) -> Job:
@@ -309,6 +259,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
     submitted = time.monotonic()
 
     def body(worker: AnyWorker) -> None:
+        state = "failed"
         try:
             if job.stopped:
                 return
@@ -317,24 +268,17 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 return
             with user_datasets.using(*job.sets):
                 work(worker)
-            job.state = "done"
+            state = "done"
         except DPMCError as error:
-            job.error, job.state = run_store.told(error), "failed"
+            job.error = run_store.told(error)
         except MemoryError:
-            job.error, job.state = (
-                "There is not enough memory for this run; a smaller rank or dataset fits.",
-                "failed",
-            )
+            job.error = "There is not enough memory for this run; a smaller rank or dataset fits."
         except Exception as error:  # noqa: BLE001
             # one failure must never take the app down; the page shows it
-            job.error, job.state = (
-                f"The run stopped unexpectedly ({type(error).__name__}: {reason(error)}).",
-                "failed",
-            )
+            job.error = f"The run stopped unexpectedly ({type(error).__name__}: {reason(error)})."
         finally:
             job.no_longer_waits()
-            if job.stopped:
-                job.state = "cancelled"
+            job.state = "cancelled" if job.stopped else state
             job.seconds = time.monotonic() - job.started
             logs.note(
                 "job",

@@ -87,12 +87,7 @@ _learned: dict[str, float] = {}
 
 def seconds(specs: Sequence[Spec], at_once: int = 1) -> float:
     """How long ``specs``, one after the other, take at a guess; NaN where that is not known."""
-    return sum(of_each(tuple(specs))) / at_once if specs else math.nan
-
-
-def of_each(specs: tuple[Spec, ...]) -> list[float]:
-    """The same for each of them."""
-    return [_seconds(spec) for spec in specs]
+    return sum(map(of_one, specs)) / at_once if specs else math.nan
 
 
 def learn(spec: Any, took: float) -> None:
@@ -104,7 +99,8 @@ def learn(spec: Any, took: float) -> None:
         _learned[name] = before ** (1 - _WEIGHT) * ratio**_WEIGHT
 
 
-def _seconds(spec: Spec) -> float:
+def of_one(spec: Spec) -> float:
+    """The same for one of them."""
     if isinstance(spec, AuditSpec) and not spec.dataset:
         return 2 * spec.runs * (_OUTPUT if spec.target == "number" else _TABLE_RUN) + _LEAST
     runs = [

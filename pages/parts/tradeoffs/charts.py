@@ -37,6 +37,11 @@ class Lines:
         """In order of appearance."""
         return list(dict.fromkeys(algorithm for algorithm, _ in self.of))
 
+    @property
+    def points(self) -> list[tuple[str, str, float, Point]]:
+        """All with noise: the algorithm, the mechanism, where it stands, and the point."""
+        return [(a, m, x, p) for (a, m), line in self.of.items() if m != "none" for x, p in line]
+
     def noisy(self, algorithm: str) -> dict[str, list[tuple[float, Point]]]:
         """The lines of one algorithm by mechanism, without the quiet one."""
         return {m: line for (a, m), line in self.of.items() if a == algorithm and m != "none"}
@@ -48,11 +53,9 @@ def lines_of(points: Sequence[Point], axis: str) -> Lines:
     for point in points:
         if not point.values:
             continue
-        said = dict(point.settings)
-        x = float(said.get(axis, math.nan))
-        of.setdefault((point.spec.card.name, str(said.get("mechanism", "none"))), []).append(
-            (x, point)
-        )
+        settings = dict(point.settings)
+        name = (point.spec.card.name, str(settings.get("mechanism", "none")))
+        of.setdefault(name, []).append((float(settings.get(axis, math.nan)), point))
     return Lines(axis, {key: sorted(line, key=lambda pair: pair[0]) for key, line in of.items()})
 
 
@@ -85,22 +88,28 @@ def curves(lines: Lines, measure: str) -> Drawn:
                     f"{look.title}: %{{y:.4f}} ± %{{customdata:.2g}} at %{{x:,g}}<extra></extra>"
                 ),
             }
-            x, y = [x for x, _ in line], [p.mean for _, p in line]
-            drawn.append(Line(look, x, y, halves=half, panel=panel, banded=True, trace=trace))
-            rows += [numbers_of(algorithm, mechanism, lines.axis, x, p) for x, p in line]
-        baseline = _baseline(lines, algorithm, xs)
-        x, y = [x for x, _ in baseline], [y for _, y in baseline]
-        drawn.append(Line(BEST, x, y, panel=panel))
+            y = [p.mean for _, p in line]
+            at = [x for x, _ in line]
+            drawn.append(Line(look, at, y, halves=half, panel=panel, banded=True, trace=trace))
+            rows += [numbers_of(lines.axis, x, p) for x, p in line]
+        # the best baseline differs only where people do
+        baseline: dict[float, float] = {}
+        for (name, _), line in lines.of.items():
+            for x, p in line if name == algorithm else ():
+                for spot in xs if math.isnan(x) else [x]:
+                    baseline.setdefault(spot, p.baseline)
+        spots = sorted(baseline)
+        drawn.append(Line(BEST, spots, [baseline[x] for x in spots], panel=panel))
     ticks = {x: amount(x) for x in xs}
     return series_chart(drawn, AXIS[lines.axis], measure, ticks, log_x=True), pd.DataFrame(rows)
 
 
-def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) -> dict[str, object]:
+def numbers_of(axis: str, x: float, p: Point) -> dict[str, object]:
     """A point as a row of "show the numbers"."""
     apart = p.against_baseline
     return {
-        "algorithm": ALGORITHMS[algorithm].title,
-        "noise": IDENTITY[mechanism].title,
+        "algorithm": p.spec.card.title,
+        "noise": IDENTITY[p.spec.noise.mechanism].title,
         axis: x,
         "mean": p.mean,
         "half_width_95": p.half_width,
@@ -113,17 +122,6 @@ def numbers_of(algorithm: str, mechanism: str, axis: str, x: float, p: Point) ->
         "epsilon_by_published_results": p.epsilon_published,
         "delta": p.spec.noise.delta,
         "privacy": "no noise"
-        if mechanism == "none"
+        if p.spec.noise.kind == "none"
         else f"{'nominal' if p.nominal else 'guarantee'}, one {p.unit}",
     }
-
-
-def _baseline(lines: Lines, algorithm: str, xs: Sequence[float]) -> list[tuple[float, float]]:
-    """Find the best baseline at each x: it differs only where people do."""
-    found: dict[float, float] = {}
-    for (a, _), line in lines.of.items():
-        if a == algorithm:
-            for x, p in line:
-                for spot in xs if math.isnan(x) else [x]:
-                    found.setdefault(spot, p.baseline)
-    return sorted(found.items())

@@ -29,30 +29,20 @@ VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-off
 NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 GUARANTEED = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
-AMOUNTS = {
-    "total_epsilon": (0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
-    "epsilon": (1.0, 2.0, 5.0, 10.0),
-    "variance": (0.5, 1.0, 2.0, 4.0),
+# by how noises are made equal: the widget's label, its limit, and where it starts
+_AMOUNTS = {
+    "total_epsilon": ("Total ε", "total.epsilon", (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)),
+    "epsilon": ("Nominal ε of one release", "nominal.epsilon", (1.0, 2.0, 5.0, 10.0)),
+    "variance": ("Variances", "variance.variance", (0.5, 1.0, 2.0, 4.0)),
 }
-NOMINAL_TOTALS = (20.0, 50.0, 100.0, 200.0)  # of twenty draws: the papers' noise is worth so much
-_LIMITS = {
-    "total_epsilon": "total.epsilon",
-    "epsilon": "nominal.epsilon",
-    "variance": "variance.variance",
-}
-_MEANINGS = {
-    "total_epsilon": (
-        "Every noise gets what keeps the whole run at the same total ε: the fair comparison."
-    ),
-    "epsilon": (
-        "Every noise has the same ε for one release, as the papers compare; released many times, "
-        "they no longer cost the same."
-    ),
-    "variance": (
-        "Every noise has the same variance: the same damage to each number, but not the same "
-        "privacy."
-    ),
-}
+_NOMINAL_TOTALS = (20.0, 50.0, 100.0, 200.0)  # of twenty draws: the papers' noise is worth so much
+_MEANINGS = (
+    f"**{BY['total_epsilon']}**: Every noise gets what keeps the whole run at the same total ε: "
+    f"the fair comparison.  \n**{BY['epsilon']}**: Every noise has the same ε for one release, as "
+    f"the papers compare; released many times, they no longer cost the same.  \n"
+    f"**{BY['variance']}**: Every noise has the same variance: the same damage to each number, but "
+    "not the same privacy."
+)
 TRADEOFF_TITLES: links.LinkTitles = {
     "t_protect": PROTECTED,
     "t_dataset": partial(own_data.linked, "ratings"),
@@ -64,11 +54,16 @@ MOST_RUNS = 2000  # that one visitor may ask of a shared machine
 
 
 @dataclass(frozen=True)
-class Built:
-    """The sweep; ``problem`` says why it cannot be made."""
+class Asked:
+    """What was asked: the sweep, and a ``problem`` that says why it cannot be made; what it varies,
+    how noises are made equal, and who is protected.
+    """
 
     spec: SweepSpec | None
     problem: str
+    vary: str
+    by: str
+    protect: str
 
     @cached_property
     def quick(self) -> SweepSpec | None:
@@ -81,42 +76,6 @@ class Built:
         )
         found = replace(self.spec, seeds=min(self.spec.seeds, 2), grids=tuple(grids))
         return None if found == self.spec else found
-
-
-@dataclass(frozen=True)
-class Form:
-    """What was asked.
-
-    The fields of the sweep (``raw``), what it varies, how noises are made equal, and who is
-    protected.
-    """
-
-    raw: dict[str, Any]
-    vary: str
-    by: str
-    protect: str
-
-    def build(self) -> Built:
-        """Build the sweep, or a sentence about what is wrong."""
-        spec: SweepSpec | None = None
-        problem = ""
-        try:
-            spec = SweepSpec.from_dict(self.raw)
-            if spec.size > MOST_RUNS:
-                problem = (
-                    f"These are up to {spec.size:,} runs; at most {MOST_RUNS:,} are made from "
-                    "this page: fewer values or repetitions, or the command line."
-                )
-            known = entry(str(dict(spec.base)["dataset"]))
-            if not known.present():
-                problem = (
-                    f"{known.title} is not on this machine yet: fetch it on the Datasets page, "
-                    "or choose another."
-                )
-        except DPMCError as error:
-            # of a run that cannot be, what is wrong with it
-            problem = str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)
-        return Built(spec, problem)
 
     def introduction(self) -> None:
         """Say what is drawn, and what is protected."""
@@ -132,6 +91,27 @@ class Form:
         )
 
 
+def _built(raw: dict[str, Any]) -> tuple[SweepSpec | None, str]:
+    """Build the sweep of the fields ``raw``, or a sentence about what is wrong."""
+    try:
+        spec = SweepSpec.from_dict(raw)
+        known = entry(raw["base"]["dataset"])
+        if not known.present():
+            return spec, (
+                f"{known.title} is not on this machine yet: fetch it on the Datasets page, "
+                "or choose another."
+            )
+    except DPMCError as error:
+        # of a run that cannot be, what is wrong with it
+        return None, str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)
+    if spec.size > MOST_RUNS:
+        return spec, (
+            f"These are up to {spec.size:,} runs; at most {MOST_RUNS:,} are made from "
+            "this page: fewer values or repetitions, or the command line."
+        )
+    return spec, ""
+
+
 def view_choice(vary: str) -> str:
     """Draw the choice of a figure."""
     # points with different numbers of people are no trade-off to choose from
@@ -139,7 +119,7 @@ def view_choice(vary: str) -> str:
     return controls.segments("Figure", "t_view", views, "curves")
 
 
-def form(row: DeltaGenerator) -> Form:
+def form(row: DeltaGenerator) -> Asked:
     """All widgets: in ``row`` who is protected, data, algorithms and what varies; the others in the
     sidebar.
     """
@@ -186,7 +166,7 @@ def form(row: DeltaGenerator) -> Form:
         "base": {"dataset": dataset, **base},
         "grid": grids,
     }
-    return Form(raw, vary, by, protect)
+    return Asked(*_built(raw), vary, by, protect)
 
 
 def _amounts(
@@ -195,37 +175,27 @@ def _amounts(
     """Ask how noises are made equal, for the numbers of people where they vary, and how much."""
     by = "total_epsilon"
     if not sound:
-        by = controls.segments(
-            "Compare at",
-            "t_by",
-            BY,
-            "total_epsilon",
-            help="  \n".join(f"**{BY[k]}**: {v}" for k, v in _MEANINGS.items()),
-        )
+        by = controls.segments("Compare at", "t_by", BY, "total_epsilon", help=_MEANINGS)
     if vary == "people":
         people = controls.numbers(
             "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
         )
         return by, people, (declared.box("total.epsilon", "t_total"),)
-    usual_amounts = NOMINAL_TOTALS if by == "total_epsilon" and not sound else AMOUNTS[by]
-    label = {
-        "total_epsilon": "Total ε",
-        "epsilon": "Nominal ε of one release",
-        "variance": "Variances",
-    }[by]
-    return by, (), controls.numbers(label, f"t_{by}_{protect}", _LIMITS[by], usual_amounts, 8)
+    label, limit, usual = _AMOUNTS[by]
+    usual = _NOMINAL_TOTALS if by == "total_epsilon" and not sound else usual
+    return by, (), controls.numbers(label, f"t_{by}_{protect}", limit, usual, 8)
 
 
 def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
     """Settings that all runs share."""
-    fields: dict[str, Any] = {}
     who = "user" if sound else "rating"
     real = not entry(dataset).synthetic
-    fields["rank"] = declared.box("als.rank", f"t_rank_{who}", 8 if sound or real else 5)
-    fields["reg"] = declared.box(
-        "als.reg", f"t_reg_{who}", 30.0 if sound else 10.0 if real else 0.5, step=0.5
-    )
-    fields["iterations"] = declared.box("als.iterations", f"t_iterations_{who}", 2 if sound else 20)
+    reg = 30.0 if sound else 10.0 if real else 0.5
+    fields: dict[str, Any] = {
+        "rank": declared.box("als.rank", f"t_rank_{who}", 8 if sound or real else 5),
+        "reg": declared.box("als.reg", f"t_reg_{who}", reg, step=0.5),
+        "iterations": declared.box("als.iterations", f"t_iterations_{who}", 2 if sound else 20),
+    }
     with controls.place():
         if not sound:
             fields["inner"] = declared.box("irls.inner", "t_inner")
@@ -233,18 +203,15 @@ def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
         else:
             fields |= {name: PEOPLE[name] for name in ("item_share", "clip_norm", "centring")}
     fields["delta"] = declared.box("account_delta", "t_delta")
+    if vary == "people":
+        return fields | {"n_items": declared.box("n_items", "t_items"), "ratings_each": 40}
     if not real:
         skewed = dataset == "skewed"
-        if vary == "people":
-            fields["n_items"] = declared.box("n_items", "t_items")
-            fields["ratings_each"] = 40
+        users = PEOPLE["n_users"] if skewed else 300
+        fields["n_users"] = declared.box("n_users", f"t_users_{who}", users)
+        fields["n_items"] = declared.box("n_items", f"t_items_{who}")
+        if skewed:
+            fields["n_ratings"] = declared.box("n_ratings", "t_ratings", PEOPLE["n_ratings"])
         else:
-            fields["n_users"] = declared.box(
-                "n_users", f"t_users_{who}", PEOPLE["n_users"] if skewed else 300
-            )
-            fields["n_items"] = declared.box("n_items", f"t_items_{who}")
-            if skewed:
-                fields["n_ratings"] = declared.box("n_ratings", "t_ratings", PEOPLE["n_ratings"])
-            else:
-                fields["observed"] = declared.box("observed", "t_observed")
+            fields["observed"] = declared.box("observed", "t_observed")
     return fields

@@ -45,18 +45,19 @@ def equal_amount(lines: Lines) -> str:
 
 def verdict(lines: Lines) -> str:
     """Say how the best private method stands against no noise and the baseline at one amount."""
-    xs = sorted({x for a in lines.algorithms for line in lines.noisy(a).values() for x, _ in line})
-    if not xs:
+    if not lines.points:
         return _NONE
     wanted = _SPOKEN_OF.get(lines.axis, 5.0)
-    x = min(xs, key=lambda one: abs(math.log(one / wanted)))
-    candidates = _at(lines, x)
+    spots = sorted({x for _, _, x, _ in lines.points})
+    x = min(spots, key=lambda spot: abs(math.log(spot / wanted)))
+    candidates = [(p, a, m) for a, m, at, p in lines.points if at == x]
     best, algorithm, mechanism = min(
         candidates, key=lambda c: c[0].mean if c[0].less_is_better else -c[0].mean
     )
     where = _where(lines, x, best)
     noise, title = IDENTITY[mechanism].title, lowered(ALGORITHMS[algorithm].title)
-    quiet, together = _quiet(lines, algorithm, x), len(candidates)
+    line, together = lines.of.get((algorithm, "none"), []), len(candidates)
+    quiet = next((p for at, p in line if at == x or math.isnan(at)), None)
     standing = best.apart_from_baseline(together)
     if standing.pairs < 2:
         return f"{where}, {title} with {noise} noise has one repetition, which gives no interval."
@@ -74,17 +75,6 @@ def verdict(lines: Lines) -> str:
     return f"{where}, {noise_and_baseline(noise, title, effect, standing)}."
 
 
-def _at(lines: Lines, x: float) -> list[tuple[Point, str, str]]:
-    """Find all private points at ``x``, with their algorithm and mechanism."""
-    return [
-        (p, a, m)
-        for a in lines.algorithms
-        for m, line in lines.noisy(a).items()
-        for at, p in line
-        if at == x
-    ]
-
-
 def _where(lines: Lines, x: float, best: Point) -> str:
     if lines.axis == "n_users":
         said = dict(best.settings).get("total_epsilon")
@@ -92,11 +82,6 @@ def _where(lines: Lines, x: float, best: Point) -> str:
     if lines.axis == "epsilon":
         return f"At {equal_amount(lines).replace('ε', f'ε = {amount(x)}')}"
     return f"At {equal_amount(lines)}{' ' if lines.axis == 'variance' else ' = '}{amount(x)}"
-
-
-def _quiet(lines: Lines, algorithm: str, x: float) -> Point | None:
-    line = lines.of.get((algorithm, "none"), [])
-    return next((p for at, p in line if at == x or math.isnan(at)), None)
 
 
 def against_baseline(lines: Lines) -> list[str]:
@@ -122,7 +107,7 @@ def _places(lines: Lines, xs: Sequence[float]) -> str:
 
 def chosen_among(lines: Lines) -> str:
     """Say of how many the verdict speaks of the best, and what its intervals cover."""
-    most = len(lines.of) - sum(mechanism == "none" for _, mechanism in lines.of)
+    most = sum(mechanism != "none" for _, mechanism in lines.of)
     if most < 2:
         return ""
     return (
@@ -147,12 +132,8 @@ class Apart:
     @property
     def better(self) -> str:
         """Which of the two has the better mean."""
-        return self.one if (self.difference.mean < 0) == self.less_is_better else self.other
-
-    @property
-    def less_is_better(self) -> bool:
-        """True of errors, False of recall."""
-        return self.difference.less_is_better
+        less = self.difference.mean < 0
+        return self.one if less == self.difference.less_is_better else self.other
 
 
 def differences(lines: Lines) -> list[Apart]:
@@ -160,20 +141,16 @@ def differences(lines: Lines) -> list[Apart]:
 
     The interval of each holds for all of them at once.
     """
-    found = []
-    for algorithm in lines.algorithms:
-        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
-        for one, other in itertools.combinations([m for m in IDENTITY if m in noisy], 2):
-            found += [
-                (algorithm, one, other, x) for x in sorted(noisy[one].keys() & noisy[other].keys())
-            ]
-    out = []
-    for algorithm, one, other, x in found:
-        noisy = {m: dict(line) for m, line in lines.noisy(algorithm).items()}
-        apart = noisy[one][x].minus(noisy[other][x], len(found))
-        if apart.pairs > 1:
-            out.append(Apart(algorithm, one, other, x, apart))
-    return out
+    pairs = [
+        (algorithm, one, other, x, p, q)
+        for algorithm in lines.algorithms
+        for one, other in itertools.combinations(IDENTITY, 2)
+        for x, p in lines.noisy(algorithm).get(one, ())
+        for at, q in lines.noisy(algorithm).get(other, ())
+        if x == at
+    ]
+    apart = [Apart(a, one, other, x, p.minus(q, len(pairs))) for a, one, other, x, p, q in pairs]
+    return [one for one in apart if one.difference.pairs > 1]
 
 
 def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
@@ -251,7 +228,7 @@ def pair_sentences(apart: Sequence[Apart], axis: str, equal: str = "") -> list[s
     if not apart:
         return ["A comparison needs two mechanisms and two repetitions."]
     unit = {"n_users": "with people =", "variance": "at variance"}.get(axis, "at ε =")
-    side = "Below" if apart[0].less_is_better else "Above"
+    side = "Below" if apart[0].difference.less_is_better else "Above"
     out = [
         *_wins(apart, equal),
         f"{side} 0 the first of the two is better; open marks: no difference detected. The "
@@ -322,8 +299,8 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
     for kind in dict.fromkeys(map(kind_of_point, best)):
         line = [p for p in best if kind_of_point(p) == kind]
         x, y = [p.epsilon for p in line], [p.mean for p in line]
-        quiet = {"hoverinfo": "skip", "showlegend": False}
-        curve(fig, steps, x, y, line=steps.line(shape="hv"), **quiet)
+        still = {"line": steps.line(shape="hv"), "hoverinfo": "skip", "showlegend": False}
+        curve(fig, steps, x, y, **still)
     baseline = [p.baseline for p in points if not math.isnan(p.baseline)]
     levels = {BEST.title: sum(baseline) / len(baseline)} if baseline else {}
     reach(fig.layout.xaxis, [p.epsilon or 0.0 for p in shown], 0.05)
@@ -331,13 +308,7 @@ def frontier_figure(points: Sequence[Point]) -> Drawn:
     named_lines(fig, (), levels)
     name_above(fig, hovermode="closest", margin={"t": 30})
     return fig, pd.DataFrame(
-        [
-            {
-                **numbers_of(p.spec.card.name, p.spec.noise.mechanism, "stated", p.epsilon or 0, p),
-                "best_trade_off": p in best,
-            }
-            for p in shown
-        ]
+        [{**numbers_of("stated", p.epsilon or 0, p), "best_trade_off": p in best} for p in shown]
     )
 
 

@@ -5,7 +5,7 @@ of the points that are in the store, and what stands before them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -21,7 +21,7 @@ from pages.parts.frame import presenter, python_lines
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import charts, findings
-from pages.parts.tradeoffs.controls import BY, Built, Form
+from pages.parts.tradeoffs.controls import BY, Asked
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
@@ -53,41 +53,50 @@ def present() -> None:
 
 @dataclass(frozen=True)
 class Live:
-    """The sweep that was ``asked`` for, as ``built``, and the view it is ``shown`` in."""
+    """The sweep that was ``asked`` for, and the view it is ``shown`` in."""
 
-    asked: Form
-    built: Built
+    asked: Asked
     shown: str
+
+    @cached_property
+    def spec(self) -> SweepSpec | None:
+        """The sweep, unless there is a problem: its runs may be too many to list."""
+        return None if self.asked.problem else self.asked.spec
+
+    @cached_property
+    def stored(self) -> tuple[list[Point], int, int]:
+        """What ``stored_points`` finds of it."""
+        return ([], 0, 0) if self.spec is None else stored_points(self.spec)
 
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
-        spec = None if self.built.problem else self.built.spec  # its runs may be too many to list
-        points, kept, of_file = ([], 0, 0) if spec is None else stored_points(spec)
-        quick, quick_left = self.built.quick, self._quick_left(points)
+        spec, quick = self.spec, self.asked.quick
+        _, kept, of_file = self.stored
+        runs = 0 if spec is None else how_many(spec)
         panel(
             Panel(
                 kind="sweep",
                 wanted=() if spec is None else (spec,),
-                problem=self.built.problem,
+                problem=self.asked.problem,
                 start=_start,
                 quick=() if quick is None else (quick,),
                 step="run",
                 so_far=so_far,
-                show=lambda _: self._kept(points, kept, least=1),
+                show=lambda _: self._kept(least=1),
                 # half at least: a part of somebody's sweep is no example
-                example=lambda: self._kept(points, kept, least=_half(spec)),
+                example=lambda: self._kept(least=-(-runs // 2)),
                 in_store=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
-                left=1.0 if spec is None else 1 - (kept - of_file) / how_many(spec),
-                quick_left=quick_left,
+                left=1 - (kept - of_file) / max(runs, 1),
+                quick_left=self._quick_left(),
                 hint="" if spec is None else _length(spec),
             )
         )
 
-    def _quick_left(self, points: list[Point]) -> float:
-        quick = self.built.quick
-        return 1.0 if quick is None else left_of(quick, points)
+    def _quick_left(self) -> float:
+        quick = self.asked.quick
+        return 1.0 if quick is None else left_of(quick, self.stored[0])
 
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
         views(self.shown, points, axis_of(spec), example=example)
@@ -95,41 +104,48 @@ class Live:
         tab("Method and protection", "method", lambda: counted(points, spec))
         tab("Export", "export", lambda: export(spec, points))
 
-    def _kept(self, points: list[Point], kept: int, least: int) -> None:
-        """Show the ``kept`` runs of these settings, ``least`` at least; else the stored example.
+    def _kept(self, least: int) -> None:
+        """Show the runs of these settings that are kept, ``least`` at least; else the stored
+        example.
 
         A class sees the figure that the lesson is about.
         """
-        spec = self.built.spec
+        spec, quick = self.asked.spec, self.asked.quick
+        points, kept, _ = self.stored
         noisy = any(p.unit for p in points)
         if spec is None or not noisy or kept < least or "lesson" in st.query_params:
             self._stored_example(kept)
             return
-        quick = self.built.quick
         most = max(len(p.values) for p in points)
-        if quick is not None and most <= quick.seeds and not self._quick_left(points):
+        if quick is not None and most <= quick.seeds and not self._quick_left():
             note_quick_look(quick.seeds)
-        progress_of(spec, kept)
+        if kept < how_many(spec):
+            st.info(
+                f"{_finished_runs(spec, kept)} are kept so far: what is below is of those. Press "
+                "*Run* for the others.",
+                icon=":material/hourglass_bottom:",
+            )
         self._views(spec, points)
 
     def _stored_example(self, kept: int) -> None:
-        """Show the example that comes with the app, and how many runs are ``kept``."""
-        spec, asked = self.built.spec, self.asked
-        name = example_for(asked.protect, asked.vary, asked.by)
+        """Show the example nearest to what is asked of those that come with the app, and how many
+        runs are ``kept``.
+        """
+        spec, asked = self.asked.spec, self.asked
+        name = "user" if asked.protect == "user" else f"rating-{asked.by}"
+        name = "people" if asked.vary == "people" else name
         of = example("tradeoffs", name)
-        about = f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions"
-        done = f" {_finished_runs(spec, kept)} are finished." if kept and spec else ""
         draw_example(
-            about,
+            f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions",
             lambda: self._views(of.spec, of.points, example=name),
             same=spec == of.spec,
             name="Stored example",
-            also=done,
+            also=f" {_finished_runs(spec, kept)} are finished." if kept and spec else "",
         )
 
 
 def _start(spec: SweepSpec) -> jobs.Job:
-    return jobs.start_sweep(spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
+    return jobs.start_many("sweep", spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
 
 
 def _length(spec: SweepSpec) -> str:
@@ -140,16 +156,7 @@ def _length(spec: SweepSpec) -> str:
     )
 
 
-def _half(spec: SweepSpec | None) -> int:
-    return 0 if spec is None else -(-how_many(spec) // 2)
-
-
 _NEAR = 0.1  # what counts as near to no noise
-
-
-def example_for(protect: str, vary: str, by: str) -> str:
-    """Which example is nearest to what is asked."""
-    return "people" if vary == "people" else "user" if protect == "user" else f"rating-{by}"
 
 
 def stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
@@ -178,44 +185,41 @@ def left_of(spec: SweepSpec, points: Sequence[Point]) -> float:
 
 def compared_at(spec: SweepSpec) -> str:
     """In what noises are equal in a sweep that this page can ask for."""
-    varied = {name for grid in spec.grids for name, _ in grid}
-    return next(name for name in BY if name in varied)
+    return next(name for name in BY if name in _varied(spec))
 
 
 def axis_of(spec: SweepSpec) -> str:
     """What its x axis is."""
-    people = any(name == "n_users" for grid in spec.grids for name, _ in grid)
-    return "n_users" if people else compared_at(spec)
+    return "n_users" if "n_users" in _varied(spec) else compared_at(spec)
 
 
-def measures(points: Sequence[Point]) -> str:
-    """The y axis."""
-    return points[0].measure if points else ""
+def _varied(spec: SweepSpec) -> set[str]:
+    return {name for grid in spec.grids for name, _ in grid}
 
 
 def so_far(job: jobs.Job) -> bool:
     """The curves of a running sweep."""
     points, *_ = stored_points(job.specs[0])
     lines = charts.lines_of(points, axis_of(job.specs[0]))
-    if not any(lines.noisy(a) for a in lines.algorithms):
+    if not lines.points:
         return False
-    figure, _ = charts.curves(lines, measures(points))
+    figure, _ = charts.curves(lines, points[0].measure)
     draw(figure, "live-tradeoff", "Held-out error of the runs made so far.")
     return True
 
 
 def _drawn(view: str, points: list[Point], axis: str) -> tuple[list[str], Drawn | None]:
     """The sentences, the verdict first, and the figure of one view."""
-    lines = charts.lines_of(points, axis)
+    lines, measure = charts.lines_of(points, axis), points[0].measure if points else ""
     if view == "pairs":
         apart = findings.differences(lines)
-        drawn = findings.pairs_figure(lines, apart, measures(points)) if apart else None
+        drawn = findings.pairs_figure(lines, apart, measure) if apart else None
         return findings.pair_sentences(apart, axis, findings.equal_amount(lines)), drawn
     if view == "frontier":
         return findings.frontier_sentences(points), findings.frontier_figure(points)
     return (
         [findings.verdict(lines), *findings.against_baseline(lines)],
-        charts.curves(lines, measures(points)),
+        charts.curves(lines, measure),
     )
 
 
@@ -240,7 +244,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
             ),
             icon=":material/error:",
         )
-    if not any(lines.noisy(a) for a in lines.algorithms):
+    if not lines.points:
         st.caption("No run with noise is finished: there is nothing to draw yet.")
     (first, *others), drawn = (
         _of_example(view, example, axis) if example else _drawn(view, points, axis)
@@ -307,12 +311,8 @@ def counted(points: Sequence[Point], spec: SweepSpec) -> None:
     bullets(notes)
     if ours := _by_our_proof(points):
         worst = max(ours, key=lambda p: (p.epsilon_published or math.inf) / (p.epsilon or 1.0))
-        beside = (
-            "no finite one"
-            if worst.epsilon_published is None
-            else f"ε = {three(worst.epsilon_published)}"
-        )
-        noises = _noises(ours)
+        larger, noises = worst.epsilon_published, _noises(ours)
+        beside = "no finite one" if larger is None else f"ε = {three(larger)}"
         st.caption(
             f":material/info: ε of {noises} noise rests on our own proof, "
             "not yet peer-reviewed (docs/huber-composition.md: it is about every "
@@ -361,16 +361,6 @@ def export(spec: SweepSpec, points: Sequence[Point]) -> None:
     code(spec.python(), "python", "In Python:")
     if spec.own is None:  # runs on own data are kept for the visit only
         st.page_link("runs.py", label="Its runs, one by one", icon=":material/history:")
-
-
-def progress_of(spec: SweepSpec, done: int) -> None:
-    """What a partial sweep is."""
-    if done < how_many(spec):
-        st.info(
-            f"{_finished_runs(spec, done)} are kept so far: what is below is of those. Press "
-            "*Run* for the others.",
-            icon=":material/hourglass_bottom:",
-        )
 
 
 def _finished_runs(spec: SweepSpec, done: int) -> str:

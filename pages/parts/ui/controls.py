@@ -29,29 +29,7 @@ from pages.parts.ui.links import (
     trusted,
 )
 
-__all__ = [
-    "any_of",
-    "choice",
-    "current_page",
-    "link_problems",
-    "numbers",
-    "numeric",
-    "on_page",
-    "place",
-    "plain",
-    "said",
-    "segments",
-    "settings",
-    "several",
-    "show_error",
-    "slider",
-    "steps_slider",
-    "switch",
-    "toggle",
-    "trusted",
-    "whole",
-    "with_linked",
-]
+__all__ = ["current_page", "link_problems", "on_page", "plain", "said", "trusted"]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
 
@@ -71,24 +49,11 @@ def place() -> DeltaGenerator:
 
 
 def slider(
-    label: str,
-    key: str,
-    limit: str,
-    default: float,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    step: float,
+    label: str, key: str, limit: str, default: float, *, low: float, high: float, step: float
 ) -> float:
-    """Draw a slider over ``low``–``high``, by default all of ``limit``."""
+    """Draw a slider over ``low``–``high``, a part of the range called ``limit``."""
     known = limit_of(limit)
-    narrow = limits.Limit(
-        known.name,
-        known.low if low is None else low,
-        known.high if high is None else high,
-        known.meaning,
-        default,
-    )
+    narrow = limits.Limit(known.name, low, high, known.meaning, default)
     return numeric(st.slider, label, key, narrow, default, step, {})
 
 
@@ -98,17 +63,20 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
     ``sliding``: a slider instead, where there is anything to slide.
     """
     limit = limits.Limit(label, low, high, label, default, integer=True)
-    return int(
-        numeric(
-            st.slider if sliding and high > low else st.number_input,
-            label,
-            key,
-            limit,
-            default,
-            1,
-            {},
-        )
-    )
+    widget = st.slider if sliding and high > low else st.number_input
+    return int(numeric(widget, label, key, limit, default, 1, {}))
+
+
+def capitalized(text: str) -> str:
+    """``text`` as a sentence begins; its other letters stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def _bound(key: str, changed: Callable[..., None] = forget) -> dict[str, Any]:
+    """What binds a widget to the parameter ``key`` of the address; once it is ``changed`` what the
+    address said wrongly is forgotten.
+    """
+    return {"key": key, "bind": "query-params", "on_change": changed, "args": (key,)}
 
 
 def numeric(
@@ -136,12 +104,8 @@ def numeric(
         max_value=kind(high),
         value=kind(value),
         step=None if step is None else kind(step),
-        key=key,
-        bind="query-params",
-        help=options.pop("help", None)
-        or f"{limit.meaning[0].upper()}{limit.meaning[1:]}; {limit.allowed}.",
-        on_change=forget,
-        args=(key,),
+        help=options.pop("help", None) or f"{capitalized(limit.meaning)}; {limit.allowed}.",
+        **_bound(key),
         **options,
     )
     try:
@@ -164,29 +128,14 @@ def choice(
 
     ``then`` is called when another is picked.
     """
-    return str(
-        _chosen(
-            st.selectbox,
-            label,
-            key,
-            titles,
-            {"index": list(titles).index(default), **options},
-            then,
-        )
-    )
+    at = list(titles).index(default)
+    return _chosen(st.selectbox, label, key, titles, default, then, index=at, **options)
 
 
 def segments(label: str, key: str, titles: Titles, default: str, **options: Any) -> str:
     """Draw a row of buttons, one of which is on."""
-    return str(
-        _chosen(
-            st.segmented_control,
-            label,
-            key,
-            titles,
-            {"default": default, "required": True, **options},
-        )
-    )
+    options |= {"default": default, "required": True}
+    return _chosen(st.segmented_control, label, key, titles, default, None, **options)
 
 
 def several(
@@ -196,22 +145,7 @@ def several(
 
     One at least: with none the usual ones stand, and a sentence says so.
     """
-
-    check = one_of(label, titles.values())
-    for text in st.query_params.get_all(key):
-        check_link(label, key, check, text)
-    check_link(label, key, lambda _: None)
-    picked = st.multiselect(
-        label,
-        list(titles),
-        default=list(default),
-        key=key,
-        bind="query-params",
-        format_func=lambda name: titles[name],
-        on_change=forget,
-        args=(key,),
-        **options,
-    )
+    picked = _picked(label, key, titles, default=list(default), **options)
     if not picked:
         remember(
             key,
@@ -219,54 +153,39 @@ def several(
             f"{', '.join(titles[n] for n in default)}.",
         )
         return tuple(default)
-    return tuple(name for name in titles if name in picked)
+    return picked
 
 
 def any_of(label: str, key: str, titles: Titles) -> tuple[str, ...]:
     """Draw a filter over ``titles``; none picked means all, and an empty tuple."""
-    check = one_of(label, titles.values())
+    return _picked(label, key, titles, placeholder="all")
+
+
+def _picked(label: str, key: str, titles: Titles, **options: Any) -> tuple[str, ...]:
+    """Draw a box of names; returns those picked, in the order of ``titles``."""
     check_link(label, key, lambda _: None)
     for text in st.query_params.get_all(key):
-        check_link(label, key, check, text)
-    picked = st.multiselect(
-        label,
-        list(titles),
-        key=key,
-        bind="query-params",
-        format_func=lambda name: titles[name],
-        placeholder="all",
-        on_change=forget,
-        args=(key,),
-    )
-    return tuple(picked)
+        check_link(label, key, one_of(label, titles.values()), text)
+    options |= _bound(key)
+    picked = st.multiselect(label, list(titles), format_func=lambda name: titles[name], **options)
+    return tuple(name for name in titles if name in picked)
 
 
 def numbers(
-    label: str, key: str, limit: str, default: Sequence[float], most: int, **options: Any
+    label: str, key: str, limit: str, default: Sequence[float], most: int
 ) -> tuple[float, ...]:
     """Draw a box for up to ``most`` numbers in the range called ``limit``.
 
     Commas stand between them; they are returned in rising order, each once.
     """
-    usual = ", ".join(f"{value:g}" for value in default)
+    usual, kind = ", ".join(f"{value:g}" for value in default), limit_of(limit)
 
     def read(text: str) -> tuple[float, ...]:
-        return numbers_in(text, label, limit_of(limit), usual, most)
+        return numbers_in(text, label, kind, usual, most)
 
     check_link(label, key, read)
-    kind = limit_of(limit)
-    text = st.text_input(
-        label,
-        value=usual,
-        max_chars=200,
-        key=key,
-        bind="query-params",
-        on_change=forget,
-        args=(key,),
-        help=options.pop("help", None)
-        or f"{kind.meaning[0].upper()}{kind.meaning[1:]}; up to {most}, each {kind.allowed}.",
-        **options,
-    )
+    meaning = f"{capitalized(kind.meaning)}; up to {most}, each {kind.allowed}."
+    text = st.text_input(label, value=usual, max_chars=200, help=meaning, **_bound(key))
     try:
         return read(text)
     except ParameterError as error:
@@ -296,10 +215,7 @@ def steps_slider(
         list(values),
         value=default,
         format_func=lambda value: shown[value],
-        key=key,
-        bind="query-params",
-        on_change=forget,
-        args=(key,),
+        **_bound(key),
         **options,
     )
     return float(picked)
@@ -319,7 +235,7 @@ def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
     return sorted({*values, *kept})
 
 
-def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
+def switch(label: str, key: str, default: bool = False, meaning: str = "") -> bool:
     """Draw a switch that the address holds."""
 
     def check(text: str) -> None:
@@ -327,11 +243,10 @@ def switch(label: str, key: str, default: bool = False, **options: Any) -> bool:
             raise ParameterError(label, text, "true or false")
 
     check_link(label, key, check)
-    bound = {"bind": "query-params", "on_change": forget, "args": (key,)}
-    return toggle(label, key, default, options.pop("help", ""), **bound, **options)
+    return toggle(label, default, meaning, **_bound(key))
 
 
-def toggle(label: str, key: str, value: bool, meaning: str = "", **options: Any) -> bool:
+def toggle(label: str, value: bool, meaning: str = "", *, key: str, **options: Any) -> bool:
     """Draw a switch; its ``meaning`` stands beside it, since a tap on a label turns the switch."""
     with st.container(
         key=f"switch-{key}",
@@ -356,26 +271,19 @@ def _chosen(
     label: str,
     key: str,
     titles: Titles,
-    options: dict[str, Any],
-    then: Callable[[], None] | None = None,
-) -> Any:
-    def changed() -> None:
+    usual: str,
+    then: Callable[[], None] | None,
+    **options: Any,
+) -> str:
+    def changed(key: str) -> None:
         forget(key)
         if then is not None:
             then()
 
     check_link(label, key, one_of(label, titles.values()))
-    usual = options["default"] if "default" in options else list(titles)[options["index"]]
     if key in st.session_state and st.session_state[key] is None:
         st.session_state[key] = usual
-    given = widget(
-        label,
-        list(titles),
-        key=key,
-        bind="query-params",
-        format_func=lambda name: titles[name],
-        on_change=changed,
-        **options,
-    )
+    options |= _bound(key, changed)
+    given = widget(label, list(titles), format_func=lambda name: titles[name], **options)
     # an address with nothing after the key ("?n=") leaves no button on, required or not
-    return usual if given is None else given
+    return usual if given is None else str(given)

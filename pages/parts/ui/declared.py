@@ -8,7 +8,7 @@ import streamlit as st
 from dpmc_core.config import Choice, parameters
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from pages.parts.ui.controls import choice, numeric, place, switch
+from pages.parts.ui.controls import capitalized, choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
 from pages.parts.ui.looks import lowered
 
@@ -34,10 +34,11 @@ def box(
     rule = found.rule
     label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
     label_of(found.name, rule.label if why else label)
-    meaning = f"{rule.meaning[0].upper()}{rule.meaning[1:]}"
     if found.optional and not needed:
         with place():
-            if not switch(f"Choose {label}", f"own_{found.name}", help=f"{meaning}."):
+            if not switch(
+                f"Choose {label}", f"own_{found.name}", meaning=f"{capitalized(rule.meaning)}."
+            ):
                 return None
             return _drawn(name, key, default, label, options)
     return _drawn(name, key, default, label, options)
@@ -48,7 +49,7 @@ def _drawn(name: str, key: str, default: Any, label: str, options: dict[str, Any
     found = declaration(name)
     rule = found.rule
     if isinstance(rule, Choice):
-        options.setdefault("help", f"{rule.meaning[0].upper()}{rule.meaning[1:]}.")
+        options.setdefault("help", f"{capitalized(rule.meaning)}.")
         return choice(label, key, rule.titled, default or found.default, **options)
     step = options.pop("step", rule.step)
     if rule.format:
@@ -87,8 +88,8 @@ def chance(dataset: str, key: str, *, guaranteed: bool) -> dict[str, Any]:
         "New seed for each run",
         f"new_{key}",
         True,
-        help="On: *Run* draws another seed first, so that repeating it shows what is chance. Off: "
-        "the same settings give the same numbers.",
+        meaning="On: *Run* draws another seed first, so that repeating it shows what is chance. "
+        "Off: the same settings give the same numbers.",
     )
     return {"secret": True, "split_seed": seed} if secret else {"seed": seed}
 
@@ -100,8 +101,8 @@ def secret_switch(dataset: str) -> bool:
         "Secret noise",
         "own_secret" if own else "secret",
         own,
-        help="On: noise from the operating system, which nobody can draw again; the seed chooses "
-        "only what is held out. Off: everything follows from the seed, so the run can be "
+        meaning="On: noise from the operating system, which nobody can draw again; the seed "
+        "chooses only what is held out. Off: everything follows from the seed, so the run can be "
         "repeated, and its noise is public: for teaching only.",
     )
 

@@ -35,11 +35,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     standard deviation.
     """
     title, method = VIEWS[view]
-    reach = (
-        5 * max(m.std for m in mechanisms)
-        if view != "log-density"
-        else 8 * max(m.std for m in mechanisms)
-    )
+    reach = (8 if view == "log-density" else 5) * max(m.std for m in mechanisms)
     x = np.linspace(-reach, reach, 301)
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}

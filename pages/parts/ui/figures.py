@@ -174,8 +174,9 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
             if "r" in margin:  # room for names of lines
                 margin["r"] *= _TEXT_SIZE / LABEL_SIZE
         small = LABEL_SIZE if scale == 1 else _TEXT_SIZE
-        drawn = _enlarged(_dressed(found, colour, small), scale)
-        made[look] = _Ready(drawn if colour == _ON_WHITE else _lightened(drawn))
+        drawn = _dressed(found, colour, small)
+        drawn = drawn if scale == 1 else _changed(drawn, _enlarged)
+        made[look] = _Ready(drawn if colour == _ON_WHITE else _changed(drawn, _lightened))
     return made[look]
 
 
@@ -185,33 +186,30 @@ def _dressed(found: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
     return {**found, "layout": layout}
 
 
-def _lightened(part: Any) -> Any:
-    """``part`` of a figure in colours that can be seen on a dark ground."""
+def _changed(part: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:
+    """``part`` of a figure with what ``change`` makes of each value and its name."""
     if isinstance(part, dict):
-        return {name: _lightened(value) for name, value in part.items()}
+        return {key: _changed(value, change, key) for key, value in part.items()}
     if isinstance(part, (list, tuple)):
-        return [_lightened(one) for one in part]
-    if isinstance(part, str):  # a colour, or a text in which a span has one
+        return [_changed(one, change) for one in part]
+    return change(name, part)
+
+
+def _lightened(_: str, value: Any) -> Any:
+    """``value`` in colours that can be seen on a dark ground."""
+    if isinstance(value, str):  # a colour, or a text in which a span has one
         for dark, light in _ON_DARK.items():
-            part = part.replace(dark, light)
-    return part
+            value = value.replace(dark, light)
+    return value
 
 
 _PIXELS = ("size", "width", "height", "xshift", "yshift", "l", "r", "t", "b", "thickness")
 
 
-def _enlarged(part: Any, scale: float) -> Any:
-    """``part`` of a figure with everything that is given in pixels ``scale`` times as large."""
-    if scale == 1:
-        return part
-    if isinstance(part, dict):
-        return {
-            name: value * scale
-            if name in _PIXELS and isinstance(value, (int, float)) and not isinstance(value, bool)
-            else _enlarged(value, scale)
-            for name, value in part.items()
-        }
-    return [_enlarged(one, scale) for one in part] if isinstance(part, (list, tuple)) else part
+def _enlarged(name: str, value: Any) -> Any:
+    """``value`` as large as it is presented, if it is in pixels."""
+    in_pixels = name in _PIXELS and isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value * _PRESENTED if in_pixels else value
 
 
 def figure(
@@ -239,22 +237,21 @@ def bars(
     """Bars with 95 % intervals (half widths ``halves``), and a line for each of ``baselines``; the
     axis reaches to ``room`` at least.
     """
-    fig = figure("", title, height=400)
+    fig = figure("", title)
     texts = [
         f"{wrapped(name)}<br><b>{three(height)}</b>"
         for name, height in zip(names, heights, strict=True)
     ]
+    places = list(range(len(names)))
     fig.add_bar(
-        x=list(range(len(names))),
+        x=places,
         y=list(heights),
         error_y=intervals(halves, thickness=1.5, width=6, visible=any(half > 0 for half in halves)),
         marker={"color": list(colours)},
         width=0.6,
         hovertemplate="%{y:.4f}<extra></extra>",
     )
-    fig.update_xaxes(
-        tickvals=list(range(len(names))), ticktext=texts, range=[-0.5, len(names) - 0.5]
-    )
+    fig.update_xaxes(tickvals=places, ticktext=texts, range=[-0.5, len(names) - 0.5])
     top = max([*heights, *baselines.values(), room]) * 1.12 or 1.0
     fig.update_yaxes(range=(0.0, top))
     for value in baselines.values():
@@ -358,10 +355,10 @@ def on_white(fig: Any) -> dict[str, Any]:
     return _dressed(whole(fig), _ON_WHITE, LABEL_SIZE)
 
 
-def _page_of(fig: go.Figure, name: str) -> str:
-    """A page with ``fig`` alone, the same each time."""
-    fixed = {"config": chart_config(name), "div_id": "figure", "validate": False}
-    return str(pio.to_html(on_white(fig), include_plotlyjs=True, **fixed))
+def page_of(fig: Any, name: str, div_id: str = "figure", **options: Any) -> str:
+    """A page with ``fig`` alone, the same each time; ``options`` are passed to Plotly."""
+    fixed = {"config": chart_config(name), "div_id": div_id, "validate": False}
+    return str(pio.to_html(on_white(fig), **fixed, **options))
 
 
 def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
@@ -389,18 +386,11 @@ def _offer(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame) -> None:
     """Show the ``numbers`` of a figure, and offer both as files."""
     st.caption(alt)
     st.dataframe(numbers, hide_index=True, height=min(38 + 35 * len(numbers), 320))
+    offers: dict[str, tuple[str, Callable[[], Any]]] = {
+        "csv": ("Numbers (CSV)", lambda: numbers),
+        "html": ("Figure (HTML)", lambda: page_of(fig, name)),
+    }
     with st.container(horizontal=True):
-        download(
-            "Numbers (CSV)",
-            f"dpmc-{name}.csv",
-            lambda: numbers,
-            key=f"csv-{name}",
-            icon=":material/download:",
-        )
-        download(
-            "Figure (HTML)",
-            f"dpmc-{name}.html",
-            lambda: _page_of(fig, name),
-            key=f"html-{name}",
-            icon=":material/download:",
-        )
+        for kind, (label, make) in offers.items():
+            about = {"key": f"{kind}-{name}", "icon": ":material/download:"}
+            download(label, f"dpmc-{name}.{kind}", make, **about)

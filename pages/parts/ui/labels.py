@@ -1,13 +1,14 @@
 """Names of lines beside where they end, moved apart, and ticks that people would write."""
 
-import itertools
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from scipy.optimize import isotonic_regression
 
 LABEL_SIZE = 12  # of names of lines, in pixels
 _LINE_PIXELS = 17
@@ -85,18 +86,12 @@ def _apart(heights: Sequence[float], tall: Sequence[float], room: float) -> list
     """
     if not heights:
         return []
-    below = [0.0]
-    for one, next_one in itertools.pairwise(tall):
-        below.append(below[-1] + (one + next_one) / 2)
-    groups: list[tuple[float, int]] = []  # mean and number of members
-    for height, needed in zip(heights, below, strict=True):
-        groups.append((height - needed, 1))
-        while len(groups) > 1 and groups[-1][0] < groups[-2][0]:
-            (a, n), (b, m) = groups[-2:]
-            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
+    # the middle of each above that of the lowest, where all stand as close as they may
+    below = np.cumsum(tall) - (np.asarray(tall) + tall[0]) / 2
     low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
-    free = [min(max(mean, low), max(low, high)) for mean, n in groups for _ in range(n)]
-    return [mean + needed for mean, needed in zip(free, below, strict=True)]
+    free = isotonic_regression(heights - below).x.clip(low, max(low, high))
+    moved: list[float] = (free + below).tolist()
+    return moved
 
 
 def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> None:

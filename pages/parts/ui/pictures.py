@@ -118,16 +118,12 @@ def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[n
     """
     count = columns.shape[1]
     down = -(-count // across)
-    height, width = shape
-    sheet = np.full((down * (height + 1) + 1, across * (width + 1) + 1), 128, dtype=np.uint8)
-    for k in range(count):
-        image = columns[:, k].reshape(shape)
-        top = max(float(image.max()), 1e-300)
-        y, x = (k // across) * (height + 1) + 1, (k % across) * (width + 1) + 1
-        sheet[y : y + height, x : x + width] = np.round(255 * np.clip(image / top, 0, 1)).astype(
-            np.uint8
-        )
-    return sheet
+    height, width = shape[0] + 1, shape[1] + 1  # with the line above and the one at the left
+    images = np.full((down * across, height, width), 128, dtype=np.uint8)
+    bright = np.clip(columns / np.maximum(columns.max(axis=0), 1e-300), 0, 1)
+    images[:count, 1:, 1:] = np.round(255 * bright.T.reshape(count, *shape))
+    sheet = images.reshape(down, across, height, width).swapaxes(1, 2)
+    return np.pad(sheet.reshape(down * height, -1), (0, 1), constant_values=128)
 
 
 def _as_file(sheet: NDArray[np.uint8]) -> str:

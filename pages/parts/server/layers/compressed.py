@@ -19,7 +19,9 @@ import streamlit
 from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
+
+from pages.parts.server.layers.layer import Layer
 
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static"
 _ROUTE = "/static/"
@@ -38,8 +40,7 @@ _WAYS: dict[str, Callable[[bytes], bytes]] = {
 }
 # what is made smaller behind everything else, one after the other
 SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
-_changing = threading.Lock()
-_held: list[Callable[[], None]] | None = None  # what waits until a server that starts has started
+_ended = threading.Event()
 # names hold a digest of the content, so that what a name stands for never changes
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -56,7 +57,8 @@ class _File:
             if encoding not in self.made:
                 self.made[encoding] = _WAYS[encoding](self.path.read_bytes())
                 if encoding == "br":
-                    _submit(self.again)
+                    with suppress(RuntimeError):  # the server has ended meanwhile
+                        SLOWLY.submit(self.again)
             return self.made[encoding]
 
     def again(self) -> None:
@@ -69,27 +71,13 @@ def hold_back(seconds: float) -> None:
     """Compress nothing again for so long: processes that compute, whose turn comes last too, load
     what the first runs need.
     """
-    global _held
-    _held = []
-    timer = threading.Timer(seconds, _let_go)
-    timer.daemon = True
-    timer.start()
+    SLOWLY.submit(_ended.wait, seconds)  # all else waits behind it
 
 
-def _let_go() -> None:
-    global _held
-    with _changing, suppress(RuntimeError):  # the server has ended meanwhile
-        works, _held = _held or [], None
-        for work in works:
-            SLOWLY.submit(work)
-
-
-def _submit(work: Callable[[], None]) -> None:
-    with _changing:
-        if _held is None:
-            SLOWLY.submit(work)
-        else:
-            _held.append(work)
+def stop() -> None:
+    """Compress nothing again: the server ends."""
+    _ended.set()
+    SLOWLY.shutdown(wait=False, cancel_futures=True)
 
 
 def give_way() -> None:
@@ -98,17 +86,16 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
 
-class Compressed:
+class Compressed(Layer):
     """ASGI middleware."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        file = _asked_for(scope)
-        encoding = encoding_for(Headers(scope=scope)) if file is not None else None
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send a file of Streamlit's compressed; none is looked for that is not in the list."""
+        _, here, name = str(scope["path"]).rpartition(_ROUTE)
+        file = _files().get(name) if here and scope["method"] in ("GET", "HEAD") else None
+        encoding = encoding_for(Headers(scope=scope))
         if file is None or encoding is None:
-            await self._app(scope, receive, send)
+            await super().answer(scope, receive, send)
             return
         # elsewhere: the first time takes up to half a second
         content = await to_thread.run_sync(file.compressed, encoding)
@@ -137,14 +124,6 @@ def encoding_for(headers: Headers) -> str | None:
         if weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000"):
             taken.add(name.strip().lower())
     return next((way for way in _WAYS if way in taken), None)
-
-
-def _asked_for(scope: Scope) -> _File | None:
-    """The file of a request for one; none is looked for that is not in the list."""
-    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
-        return None
-    _, found, name = str(scope["path"]).rpartition(_ROUTE)
-    return _files().get(name) if found else None
 
 
 @cache

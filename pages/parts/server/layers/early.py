@@ -11,7 +11,9 @@ from pathlib import Path
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from pages.parts.server.layers.layer import Layer, is_for_page
 
 COOKIE = "dpmc-visit"
 # the folder of the page's address: Streamlit would first ask below the page, and be told 404 twice
@@ -32,16 +34,17 @@ _NEEDED = (
 _IMPORTED = re.compile(r'(?:from|import)\s*"\./([^"]+\.js)"')
 
 
-class Early:
+class Early(Layer):
     """ASGI middleware: names the scripts in Streamlit's page.
 
     Not in a header, which would be longer than some proxies take.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a page with the scripts named in it."""
+        if not is_for_page(scope):
+            await super().answer(scope, receive, send)
+            return
         begun: list[Message] = []  # the start of an answer whose body is to come
         body = b""
 
@@ -61,30 +64,20 @@ class Early:
             else:
                 await send(message)
 
-        if scope["type"] == "websocket":
-            await self._app(_with_visit(scope), receive, send)
-        elif scope["type"] == "http" and scope["method"] == "GET" and _asks_for_a_page(scope):
-            # nothing can be put into a compressed one
-            kept = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
-            await self._app({**scope, "headers": kept}, receive, sending)
-        else:
-            await self._app(scope, receive, send)
+        # nothing can be put into a compressed one
+        kept = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
+        await super().answer({**scope, "headers": kept}, receive, sending)
 
-
-def _with_visit(scope: Scope) -> Scope:
-    """Put the token that a tab's connection has in its address where ``visits`` reads it: in a
-    cookie, which no browser keeps and no other tab can show.
-    """
-    token = QueryParams(scope["query_string"]).get("visit", "")
-    headers = Headers(scope=scope)
-    others = [one for one in headers.get("cookie", "").split("; ") if not one.startswith(COOKIE)]
-    cookie = "; ".join([*others, f"{COOKIE}={token}"]).encode("latin-1", "ignore")
-    rest = [(name, value) for name, value in headers.raw if name != b"cookie"]
-    return {**scope, "headers": [*rest, (b"cookie", cookie)]}
-
-
-def _asks_for_a_page(scope: Scope) -> bool:
-    return "text/html" in Headers(scope=scope).get("accept", "")
+    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Put the token that a tab's connection has in its address where ``visits`` reads it: in a
+        cookie, which no browser keeps and no other tab can show.
+        """
+        token = QueryParams(scope["query_string"]).get("visit", "")
+        headers = Headers(scope=scope)
+        own = [one for one in headers.get("cookie", "").split("; ") if not one.startswith(COOKIE)]
+        cookie = "; ".join([*own, f"{COOKIE}={token}"]).encode("latin-1", "ignore")
+        rest = [(name, value) for name, value in headers.raw if name != b"cookie"]
+        await super().connect({**scope, "headers": [*rest, (b"cookie", cookie)]}, receive, send)
 
 
 def _is_page(start: Message) -> bool:

@@ -17,12 +17,13 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from streamlit import config
 
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 from pages.parts.server.layers import early
+from pages.parts.server.layers.layer import Layer
 
 # the one script of ours that is in the page
 SCRIPT = "".join(
@@ -36,35 +37,27 @@ _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
 
 
-class Edge:
+class Edge(Layer):
     """ASGI middleware."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await self._connection(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._answer(scope, receive, _with_headers(send, str(scope["path"])))
-        else:
-            await self._app(scope, receive, send)
-
-    async def _connection(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a connection that a page of another site opened."""
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers.get("host", "")
         allowed = not config.get_option("server.enableCORS") or may_open(
             origin, host, tuple(config.get_option("server.corsAllowedOrigins"))
         )
         if allowed and _is_called(host):
-            await self._app(scope, receive, send)
+            await super().connect(scope, receive, send)
             return
         # the operator can see why; a request cannot write into the log
         logs.note_rarely("refused", origin=_site(str(origin)), host=_site(host))
         await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with headers; send a frame to the page without its menu."""
         path = str(scope["path"])
+        send = _with_headers(send, path)
         if path.endswith("/_stcore/metrics") and not _metrics_are_open():
             closed = PlainTextResponse("Closed here: set DPMC_METRICS=1 to open it.", 404)
             await closed(scope, receive, send)
@@ -75,7 +68,7 @@ class Edge:
             address = f"?{query}&embed=true" if query else "?embed=true"
             await RedirectResponse(address)(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await super().answer(scope, receive, send)
 
 
 def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> bool:

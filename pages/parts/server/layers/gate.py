@@ -14,17 +14,16 @@ from streamlit import config, runtime
 
 from dpmc_core.errors import ParameterError
 from pages.parts.server import loading, settings
+from pages.parts.server.layers.layer import Layer, is_for_page
 
 
-class Ready:
+class Ready(Layer):
     """ASGI middleware."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not str(scope["path"]).endswith("/ready"):
-            await self._app(scope, receive, send)
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say at ``/ready`` whether everything is loaded."""
+        if not str(scope["path"]).endswith("/ready"):
+            await super().answer(scope, receive, send)
             return
         said, status = ("ready", 200) if loading.is_done() else ("loading", 503)
         answer = PlainTextResponse(said, status, {"Cache-Control": "no-store"})
@@ -34,31 +33,30 @@ class Ready:
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
 _FILES_OF_ONE = 50  # of any size
 _BESIDES = 2000  # bytes that a file takes besides its content, its name and its type
-_STREAM, _UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
+_UPLOAD = "/_stcore/upload_file/"
 _FULL = (
     "The lab is full just now: as many people as it can serve are here. Please try again in a "
     "few minutes."
 )
 
 
-class Gate:
+class Gate(Layer):
     """ASGI middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._open = 0
         self._coming: Counter[str] = Counter()  # bytes on their way, by visit
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = str(scope.get("path", ""))
-        if scope["type"] == "websocket" and path.endswith(_STREAM):
-            await self._visit(scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] in ("PUT", "POST") and _UPLOAD in path:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a file or refuse it; show nobody a page where there is no room for a visit."""
+        path = str(scope["path"])
+        if scope["method"] in ("PUT", "POST") and _UPLOAD in path:
             await self._upload(path.partition(_UPLOAD)[2].split("/")[0], scope, receive, send)
-        elif scope["type"] == "http" and self._full() and _is_page(scope):
+        elif self._full() and is_for_page(scope) and "/_stcore/" not in path:
             await PlainTextResponse(_FULL, 503, {"Retry-After": "120"})(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await super().answer(scope, receive, send)
 
     def _full(self) -> bool:
         try:
@@ -66,15 +64,17 @@ class Gate:
         except ParameterError:  # the page says what is wrong
             return False
 
-    async def _visit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._full():
+    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count a visit for as long as it is open."""
+        visit = str(scope.get("path", "")).endswith("/_stcore/stream")
+        if visit and self._full():
             await send({"type": "websocket.close", "code": 1013, "reason": "full: try again later"})
             return
-        self._open += 1
+        self._open += visit
         try:
-            await self._app(scope, receive, send)
+            await super().connect(scope, receive, send)
         finally:
-            self._open -= 1
+            self._open -= visit
 
     async def _upload(self, visit: str, scope: Scope, receive: Receive, send: Send) -> None:
         largest = config.get_option("server.maxUploadSize") * 2**20
@@ -94,7 +94,7 @@ class Gate:
         else:
             self._coming[visit] += size
             try:
-                await self._app(scope, receive, send)
+                await super().answer(scope, receive, send)
             finally:
                 self._coming[visit] -= size
                 if not self._coming[visit]:
@@ -114,18 +114,6 @@ def _unread(visit: str) -> tuple[int, int, int]:
 
 
 def _storage() -> dict[str, dict[str, Any]]:
-    return (
-        dict(getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {}))
-        if runtime.exists()
-        else {}
-    )
-
-
-def _is_page(scope: Scope) -> bool:
-    """Whether a browser asks for a page, and not for a part of one that is open."""
-    accepts = Headers(scope=scope).get("accept", "")
-    return (
-        scope["method"] == "GET"
-        and "text/html" in accepts
-        and "/_stcore/" not in str(scope["path"])
-    )
+    """A copy: files come and go meanwhile."""
+    manager = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
+    return dict(getattr(manager, "file_storage", {}))

@@ -8,6 +8,7 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -20,33 +21,41 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dpmc_core.paths import DATA
 from pages.parts.server import logs
 from pages.parts.server.layers import compressed
+from pages.parts.server.layers.layer import Layer
 
 _STATIC = Path(streamlit.__file__).parent / "static" / "static"
 _OWN = Path(__file__).parents[4]
+_MAKING = ThreadPoolExecutor(1, "dpmc-icons")
 _NAME = re.compile(r"[a-z0-9_]+")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _LIGATURES = 4  # the type of lookup in a font's table of substitutions
 
 
-class Icons:
+class Icons(Layer):
     """ASGI middleware. Who asks before the small font is made gets Streamlit's."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._small: bytes | None = None
         self._asked = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = _font()
-        if path is None or not _asks_for(scope, path.name):
-            await self._app(scope, receive, send)
-        elif self._small is None:
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the small font to who asks for the large one."""
+        path, here = _font(), str(scope["path"])
+        if not (
+            path is not None
+            and scope["method"] == "GET"
+            and here.endswith(f"/static/media/{path.name}")
+            and "range" not in Headers(scope=scope)
+        ):
+            await super().answer(scope, receive, send)
+        elif self._small is not None:
+            await _answer(self._small, Headers(scope=scope))(scope, receive, send)
+        else:
             if not self._asked:
                 self._asked = True
-                compressed.SLOWLY.submit(self._make, path)
-            await self._app(scope, receive, send)
-        else:
-            await _answer(self._small, Headers(scope=scope))(scope, receive, send)
+                _MAKING.submit(self._make, path)
+            await super().answer(scope, receive, send)
 
     def _make(self, path: Path) -> None:
         compressed.give_way()
@@ -103,15 +112,6 @@ def words_of_the_app() -> set[str]:
 @cache
 def _font() -> Path | None:
     return next(iter(_STATIC.glob("media/MaterialSymbols-*.woff2")), None)
-
-
-def _asks_for(scope: Scope, name: str) -> bool:
-    return (
-        scope["type"] == "http"
-        and scope["method"] == "GET"
-        and str(scope["path"]).endswith(f"/static/media/{name}")
-        and "range" not in Headers(scope=scope)
-    )
 
 
 def _answer(font: bytes, asked: Headers) -> Response:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.parts.server import logs
+from pages.parts.server.layers.layer import Layer
 
 # the pace of one connection: seconds after a message, and after one that takes a thread and a page;
 # and how many seconds it may be ahead of that
@@ -87,20 +88,18 @@ def _parts(message: Any) -> Iterator[bool]:
                 yield from _parts(one)
 
 
-class Messages:
+class Messages(Layer):
     """ASGI middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         logs.hush("uvicorn.error", "Invalid UTF-8 sequence")  # it closes the connection itself
         # these quote the message
         logs.hush("streamlit.runtime.app_session", "Rejecting backend operation")
         logs.hush("streamlit.runtime.app_session", "The fragment with id")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
-            await self._app(scope, receive, send)
-            return
+    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what pages send in normal use, not too fast."""
         due, closed = 0.0, False
 
         async def hear() -> Message:
@@ -126,4 +125,4 @@ class Messages:
             except OSError:  # the browser has gone, and what it sent before is not heard
                 closed = True
 
-        await self._app(scope, hear, say)
+        await super().connect(scope, hear, say)

@@ -19,6 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.parts.server import logs
+from pages.parts.server.layers.layer import Layer
 
 _ROUTE = "/ahead/"
 _MOST_OFFERS = 500  # offers that are remembered
@@ -39,17 +40,18 @@ def offer(name: str, make: Callable[[], str]) -> str:
     return f"{_ROUTE.strip('/')}/{name}"
 
 
-class Ahead:
+class Ahead(Layer):
     """ASGI middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._turns = CapacityLimiter(1)  # visitors' scripts come first
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        _, here, name = str(scope.get("path", "")).rpartition(_ROUTE)
-        if scope["type"] != "http" or scope["method"] != "GET" or not here:
-            await self._app(scope, receive, send)
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what is on offer under the name that the path ends with."""
+        _, here, name = str(scope["path"]).rpartition(_ROUTE)
+        if scope["method"] != "GET" or not here:
+            await super().answer(scope, receive, send)
             return
         make = _offers.get(name)
         if make is None:
