@@ -34,7 +34,6 @@ async def start(_: object) -> AsyncIterator[None]:
     compressed.hold_back(_START)
     loading.begin(FIRST, warm.warm)
     yield
-    compressed.stop()
 
 
 LAYERS = [

@@ -13,12 +13,11 @@ head("audit")
 row = control()
 fields = form(row)
 problems = st.container()  # filled last, when every control has been drawn
-built = build(fields)
+spec, problem = build(fields)
 with controls.place():
-    if built.problem:
-        controls.show_error(built.problem)
-attack(built, row)
-spec = built.spec
+    if problem:
+        controls.show_error(problem)
+attack(spec, problem, row)
 if spec is not None and not spec.searches and not spec.dataset:
     link_to("game.py", "Play against it yourself", ":material/casino:")
 if fields["target"] == "number":

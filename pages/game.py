@@ -14,11 +14,11 @@ controls.on_page("game.py", LINK_TITLES)
 head("game")
 fields = form(control(), game=True)
 controls.link_problems()
-built = build(fields)
-if built.spec is None:
-    controls.show_error(built.problem)
+spec, problem = build(fields)
+if spec is None:
+    controls.show_error(problem)
     st.stop()
-rounds = game.rounds_of(built.spec)
+rounds = game.rounds_of(spec)
 
 verdict(game.verdict(rounds))
 left, right = pair()
@@ -27,4 +27,4 @@ with left:
 with right:
     game.chart(rounds)
 tab("Your score", "score", partial(game.score, rounds))
-tab("What is published", "published", partial(two_datasets, built.spec))
+tab("What is published", "published", partial(two_datasets, spec))

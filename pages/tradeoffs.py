@@ -14,12 +14,12 @@ def live() -> None:
     """The page with its controls."""
     head("tradeoffs")
     row = control()
-    asked = form(row)
+    request = form(row)
     problems = st.container()
     with row:
-        shown = view_choice(asked.vary)
-    Live(asked, shown).panel(row)
-    tab("What is compared", "introduction", asked.introduction)
+        shown = view_choice(request.vary)
+    Live(request, shown).panel(row)
+    tab("What is compared", "introduction", request.introduction)
     with problems:
         controls.link_problems()
 

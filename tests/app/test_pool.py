@@ -18,7 +18,7 @@ class Line:
     def __init__(self, most: int = 10, most_of_one: int = 4) -> None:
         self.pool, self.served, self.gate = Pool(1, most, most_of_one), [], threading.Event()
         self.pool.submit("gate", lambda _: self.gate.wait() and None)
-        while self.pool._waiting:
+        while self.pool.waiting:
             time.sleep(0.001)
 
     def ask(self, session: str, name: str) -> Ticket:

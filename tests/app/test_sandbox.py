@@ -197,7 +197,7 @@ def test_what_is_read_for_somebody_who_left_is_ended(slow: Pretending) -> None:
 def test_visitors_take_turns(slow: Pretending, pools: dict[str, Pool]) -> None:
     begun = [begin("greedy", "heavy-0", LARGE)]
     until(lambda: slow.drew)
-    line = pools[sandbox._SLOW.name]._waiting
+    line = pools[sandbox._SLOW.name].waiting
     for visitor, name in (*(("greedy", f"g{k}") for k in range(1, 5)), ("other", "o")):
         begun.append(begin(visitor, name, LARGE))
         until(lambda: sum(map(len, line.values())) == len(begun) - 1)

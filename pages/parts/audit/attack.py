@@ -19,7 +19,7 @@ from dpmc_core.privacy.attack import Bound, CurveTest, proves_at_most
 from dpmc_core.wording import power, three
 from pages.parts.audit import charts
 from pages.parts.audit.attacked import in_words, two_datasets
-from pages.parts.audit.controls import DELTAS, Built
+from pages.parts.audit.controls import DELTAS
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import jobs, sandbox
@@ -40,14 +40,13 @@ _LOOK = Look(
 )
 
 
-def attack(built: Built, row: DeltaGenerator) -> None:
+def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
     """Draw the panel; what is wrong with the settings stands higher on the page."""
-    spec = built.spec
     panel(
         Panel(
             kind="audit",
             wanted=() if spec is None else (spec,),
-            problem=built.problem,
+            problem=problem,
             step="output",
             so_far=so_far,
             show=lambda job: result_of(job.results[0], "Attacked"),
@@ -211,8 +210,7 @@ def _observed(result: AuditResult) -> list[str]:
     ceiling = proves_at_most(bound.runs_likely, bound.confidence, bound.delta)
     first, second = charts.worlds(result.spec)
     likely, other = (first, second) if bound.likely_in else (second, first)
-    about_it = charts.axis_of(result) == "published number"
-    seen = "published number" if about_it else "score"
+    seen = "published number" if charts.axis_of(result) == "published number" else "score"
     return [
         _event(bound, likely, other, seen),
         f"The rule that is right most often attributes {100 * bound.accuracy:.1f} of 100 "

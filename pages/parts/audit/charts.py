@@ -89,14 +89,12 @@ def bound_so_far(
     runs, bounds = [p[0] for p in points], [p[1] for p in points]
     fig = figure("outputs of each dataset", "ε", height=320)
     proved = Identity(f"proved {bounds[-1]:.3g}", IN, "solid", "circle")
-    lines = [Line(proved, runs, bounds)]
-    for name, epsilon in claims.items():
-        lines.append(_level(f"{name} {epsilon:.3g}", epsilon, OUT, "dash", most))
+    claimed = [_level(f"{n} {e:.3g}", e, OUT, "dash", most) for n, e in claims.items()]
     high = 1.1 * max(*bounds, *claims.values(), 0.1)
     levels = {"most provable": ceiling} if ceiling < high else {}
     fig.update_xaxes(range=[0, most])
     fig.update_yaxes(range=[0, high])
-    named_lines(fig, lines, levels)
+    named_lines(fig, [Line(proved, runs, bounds), *claimed], levels)
     return fig, pd.DataFrame(
         {
             "outputs of each": runs,

@@ -1,6 +1,5 @@
 """The controls of the *Audit* page, and the audit that they ask for."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -71,23 +70,15 @@ LINK_TITLES: links.LinkTitles = {
 }
 
 
-@dataclass(frozen=True)
-class Built:
-    """The audit; ``problem`` says why it cannot be made."""
-
-    spec: AuditSpec | None
-    problem: str
-
-
-def build(fields: dict[str, Any]) -> Built:
+def build(fields: dict[str, Any]) -> tuple[AuditSpec | None, str]:
     """Build the audit of these ``fields``, or a sentence about what is wrong."""
     try:
         spec = AuditSpec(**fields)
         if spec.target == "number":  # not every noise has every ε
             claimed_release(spec).mechanism.best_guess(1.0)
-        return Built(spec, "")
+        return spec, ""
     except DPMCError as error:
-        return Built(None, str(error))
+        return None, str(error)
 
 
 def form(row: DeltaGenerator, *, game: bool = False) -> dict[str, Any]:

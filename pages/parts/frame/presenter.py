@@ -1,6 +1,6 @@
 """Presenter mode of every page: large type, no sidebar, and arrow keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,6 @@ class _Steps:
 
     key: str
     values: tuple[Any, ...]
-    then: Callable[[], None] | None
 
     def move(self, by: int) -> None:
         """Go to the next value (``by`` = 1) or the one before, if there is one."""
@@ -45,19 +44,14 @@ class _Steps:
         late = () if reported == moved.to else moved.late
         st.session_state[_MOVED] = _Moved(self.key, self.values[at], (*late, reported))
         links.set_next({self.key: self.values[at]})
-        if self.then is not None:
-            self.then()
 
 
-def steps(key: str, values: Sequence[Any], *, then: Callable[[], None] | None = None) -> None:
-    """Say that ← and → move the control called ``key`` along ``values``; ``then`` is called when
-    it moved.
-    """
-    moves = _Steps(key, tuple(values), then)
+def steps(key: str, values: Sequence[Any]) -> None:
+    """Say that ← and → move the control called ``key`` along ``values``."""
     moved: _Moved | None = st.session_state.get(_MOVED)
     if moved is not None and st.session_state.get(moved.key) != moved.to:
         del st.session_state[_MOVED]  # the control was moved by hand since
-    st.session_state[_STEPS] = moves
+    st.session_state[_STEPS] = _Steps(key, tuple(values))
 
 
 def bar() -> None:

@@ -87,9 +87,8 @@ def study_curves(result: StudyResult) -> Drawn:
             if not seen:
                 continue
             look = replace(looks[name], title=name, width=1.5 if name.endswith(QUIET) else 2.5)
-            xs, halves = [p.x for p in seen], [p.half_width for p in seen]
-            y = [p.mean for p in seen]
-            lines.append(Line(look, xs, y, halves))
+            x, y = [p.x for p in seen], [p.mean for p in seen]
+            lines.append(Line(look, x, y, [p.half_width for p in seen]))
             rows += [
                 {
                     "line": name,
@@ -105,8 +104,7 @@ def study_curves(result: StudyResult) -> Drawn:
         if by_people and measure == "error" and lines:
             # fewer people have another baseline, and other held-out ratings
             points = next(iter(result.lines(measure).values()))
-            x, beside = [p.x for p in points], [p.baseline for p in points]
-            lines.append(Line(BEST, x, beside))
+            lines.append(Line(BEST, [p.x for p in points], [p.baseline for p in points]))
         if measure in ("error", "objective") and not by_people:
             levels = dict(result.baselines)
             if measure == "objective" and result.spec.kind != "parts":

@@ -22,13 +22,10 @@ def ask_for_file(
     """
     widget, kept = f"{prefix}_file", f"{prefix}_brought"
 
-    def remember() -> None:  # beside the widget, which forgets it when the page is left
-        given = st.session_state[widget]
+    def remember(*, nothing: bool = False) -> None:
+        # beside the widget, which forgets it when the page is left
+        given = None if nothing else st.session_state[widget]
         st.session_state[kept] = None if given is None else (given.name, given.getvalue())
-        st.session_state.pop(made, None)
-
-    def forget() -> None:
-        st.session_state[kept] = None
         st.session_state.pop(made, None)
 
     st.file_uploader(
@@ -45,7 +42,8 @@ def ask_for_file(
             f"Forget {plain(brought[0])}",
             icon=":material/delete:",
             key=f"{prefix}_forget",
-            on_click=forget,
+            on_click=remember,
+            kwargs={"nothing": True},
         )
     return brought
 

@@ -32,7 +32,7 @@ class Held:
         """What ``owner`` holds."""
         return self._sizes.get(owner, 0.0)
 
-    def fits(self, megabytes: float, most: float, instead_of: Iterable[object] = ()) -> bool:
+    def fits(self, megabytes: float, most: float, instead_of: Iterable[object]) -> bool:
         """Whether all together hold at most ``most`` with ``megabytes`` in the place of what
         ``instead_of`` hold.
         """

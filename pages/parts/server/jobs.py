@@ -195,7 +195,7 @@ def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
             results: list[Any] = [None] * len(specs)
             with closing(worker.draw(watched, specs)) as drawn:
                 for item in drawn:
-                    if pool.somebody_waits:
+                    if pool.waiting:  # somebody has no worker yet
                         return
                     if item is not None and item[1] is not None:
                         results[item[0]] = item[1]

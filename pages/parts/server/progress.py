@@ -121,14 +121,10 @@ def _modelled(spec: RunSpec) -> float:
         cells_of = float((rows or 5000) * (columns or 1000))
         reference = _REFERENCE * (spec.card.name in ("nmf", "moment-nmf"))
         return _LEAST + reference + search + spec.length * (0.001 + _ROUND * cells_of * rank)
-    count = _ratings(spec)
-    inner = float(getattr(spec.algorithm, "inner", 1)) ** 0.7  # weights change little by little
-    one = _STEP + count * (_PASS + _FACTOR * rank)
-    return _LEAST + search + _READ * count + spec.length * inner * one
-
-
-def _ratings(spec: RunSpec) -> float:
     data: Any = spec.data
     users, items = data.sizes
     made = getattr(data, "n_ratings", 0) or getattr(data, "observed", 0.1) * users * items
-    return float(data.user_share * (data.entry.ratings or made))
+    count = float(data.user_share * (data.entry.ratings or made))
+    inner = float(getattr(spec.algorithm, "inner", 1)) ** 0.7  # weights change little by little
+    one = _STEP + count * (_PASS + _FACTOR * rank)
+    return _LEAST + search + _READ * count + spec.length * inner * one

@@ -39,11 +39,27 @@ class Ticket:
     @property
     def place(self) -> int:
         """How many begin before this one, and itself: 1 is next; 0 when it has begun or left."""
-        return self.pool.place(self)
+        with self.pool.changed:
+            lines = [list(line) for line in self.pool.waiting.values()]
+        mine = next((line for line in lines if self in line), None)
+        if mine is None:
+            return 0
+        before, turns = mine.index(self), lines.index(mine)
+        # in each round before mine every other line moves by one; in my own round only those ahead
+        # of mine
+        others = [min(len(line), before + (k < turns)) for k, line in enumerate(lines)]
+        return 1 + before + sum(others) - others[turns]
 
     def leave(self) -> bool:
         """Give the place up; False if it was this one's turn already."""
-        return self.pool.leave(self)
+        with self.pool.changed:
+            line = self.pool.waiting.get(self.session)
+            if line is None or self not in line:
+                return False
+            line.remove(self)
+            if not line:
+                del self.pool.waiting[self.session]
+            return True
 
 
 class Pool:
@@ -56,10 +72,9 @@ class Pool:
         self, at_once: int, most: int, most_of_one: int, made: Callable[[], AnyWorker] = Worker
     ) -> None:
         self._most, self._most_of_one = most, most_of_one
-        self._waiting: OrderedDict[str, deque[Ticket]] = (
-            OrderedDict()
-        )  # the first visitor is served next, and is then the last
-        self._changed = threading.Condition()
+        # by session; the first visitor is served next, and is then the last
+        self.waiting = OrderedDict[str, deque[Ticket]]()
+        self.changed = threading.Condition()
         self.workers = [made() for _ in range(at_once)]
         for worker in self.workers:
             threading.Thread(
@@ -72,56 +87,20 @@ class Pool:
         ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``.
         """
         ticket = Ticket(self, session, work)
-        with self._changed:
-            if len(self._waiting.get(session, ())) >= self._most_of_one:
+        with self.changed:
+            if len(self.waiting.get(session, ())) >= self._most_of_one:
                 raise TooManyJobs(
                     f"{self._most_of_one} of your runs wait already; cancel one or let one "
                     "finish. Your settings are kept."
                 )
-            if sum(map(len, self._waiting.values())) >= self._most:
+            if sum(map(len, self.waiting.values())) >= self._most:
                 raise TooManyJobs(
                     f"The lab is busy: {self._most} runs are waiting. Try again in a minute; "
                     "your settings are kept."
                 )
-            self._waiting.setdefault(session, deque()).append(ticket)
-            self._changed.notify()
+            self.waiting.setdefault(session, deque()).append(ticket)
+            self.changed.notify()
         return ticket
-
-    def place(self, ticket: Ticket) -> int:
-        """See ``Ticket.place``."""
-        with self._changed:
-            lines = [list(line) for line in self._waiting.values()]
-        mine = next((line for line in lines if ticket in line), None)
-        if mine is None:
-            return 0
-        before, turns = mine.index(ticket), lines.index(mine)
-        # in each round before mine every other line moves by one; in my own round only those ahead
-        # of mine
-        return (
-            1
-            + before
-            + sum(
-                min(len(line), before + (k < turns))
-                for k, line in enumerate(lines)
-                if line is not mine
-            )
-        )
-
-    def leave(self, ticket: Ticket) -> bool:
-        """See ``Ticket.leave``."""
-        with self._changed:
-            line = self._waiting.get(ticket.session)
-            if line is None or ticket not in line:
-                return False
-            line.remove(ticket)
-            if not line:
-                del self._waiting[ticket.session]
-            return True
-
-    @property
-    def somebody_waits(self) -> bool:
-        """Whether a job has no worker yet."""
-        return bool(self._waiting)
 
     def start_workers(self) -> None:
         """Start the processes before anybody needs them."""
@@ -130,14 +109,14 @@ class Pool:
 
     def _serve(self, worker: AnyWorker) -> None:
         while True:
-            with self._changed:
-                while not self._waiting:
-                    self._changed.wait()
-                session, line = next(iter(self._waiting.items()))
+            with self.changed:
+                while not self.waiting:
+                    self.changed.wait()
+                session, line = next(iter(self.waiting.items()))
                 ticket = line.popleft()
-                del self._waiting[session]
+                del self.waiting[session]
                 if line:
-                    self._waiting[session] = line  # to the end
+                    self.waiting[session] = line  # to the end
             with suppress(Exception):  # a job tells of its own failures; none may end this thread
                 ticket.work(worker)
             del ticket, line  # while waiting for the next one nothing of this visitor stays here
@@ -159,18 +138,20 @@ def task_pool() -> Pool:
 
 def many(at_once: int, sets: Sequence[OwnSet]) -> Workers:
     """Processes that make runs for one job, which together hold what one job may."""
-    address = settings.scheduler()
-    return Workers(at_once, sets, _share(at_once), _connection(address) if address else None)
+    return Workers(at_once, sets, _share(at_once), _cluster())
 
 
 def _one() -> AnyWorker:
+    cluster = _cluster()
+    return Worker(_share()) if cluster is None else ClusterWorker(cluster, _share())
+
+
+_connection = lru_cache(maxsize=1)(Connection)
+
+
+def _cluster() -> Connection | None:
     address = settings.scheduler()
-    return ClusterWorker(_connection(address), _share()) if address else Worker(_share())
-
-
-@lru_cache(maxsize=1)
-def _connection(address: str) -> Connection:
-    return Connection(address)
+    return _connection(address) if address else None
 
 
 def _share(processes: int = 1) -> Share:

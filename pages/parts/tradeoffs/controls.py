@@ -54,7 +54,7 @@ MOST_RUNS = 2000  # that one visitor may ask of a shared machine
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepRequest:
     """What was asked: the sweep, and a ``problem`` that says why it cannot be made; what it varies,
     how noises are made equal, and who is protected.
     """
@@ -119,7 +119,7 @@ def view_choice(vary: str) -> str:
     return controls.segments("Figure", "t_view", views, "curves")
 
 
-def form(row: DeltaGenerator) -> Asked:
+def form(row: DeltaGenerator) -> SweepRequest:
     """All widgets: in ``row`` who is protected, data, algorithms and what varies; the others in the
     sidebar.
     """
@@ -166,7 +166,7 @@ def form(row: DeltaGenerator) -> Asked:
         "base": {"dataset": dataset, **base},
         "grid": grids,
     }
-    return Asked(*_built(raw), vary, by, protect)
+    return SweepRequest(*_built(raw), vary, by, protect)
 
 
 def _amounts(

@@ -21,7 +21,7 @@ from pages.parts.frame import presenter, python_lines
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import charts, findings
-from pages.parts.tradeoffs.controls import BY, Asked
+from pages.parts.tradeoffs.controls import BY, SweepRequest
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
@@ -53,15 +53,15 @@ def present() -> None:
 
 @dataclass(frozen=True)
 class Live:
-    """The sweep that was ``asked`` for, and the view it is ``shown`` in."""
+    """The sweep of a ``request``, and the view it is ``shown`` in."""
 
-    asked: Asked
+    request: SweepRequest
     shown: str
 
     @cached_property
     def spec(self) -> SweepSpec | None:
         """The sweep, unless there is a problem: its runs may be too many to list."""
-        return None if self.asked.problem else self.asked.spec
+        return None if self.request.problem else self.request.spec
 
     @cached_property
     def stored(self) -> tuple[list[Point], int, int]:
@@ -70,14 +70,14 @@ class Live:
 
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
-        spec, quick = self.spec, self.asked.quick
+        spec, quick = self.spec, self.request.quick
         _, kept, of_file = self.stored
         runs = 0 if spec is None else how_many(spec)
         panel(
             Panel(
                 kind="sweep",
                 wanted=() if spec is None else (spec,),
-                problem=self.asked.problem,
+                problem=self.request.problem,
                 start=_start,
                 quick=() if quick is None else (quick,),
                 step="run",
@@ -95,7 +95,7 @@ class Live:
         )
 
     def _quick_left(self) -> float:
-        quick = self.asked.quick
+        quick = self.request.quick
         return 1.0 if quick is None else left_of(quick, self.stored[0])
 
     def _views(self, spec: SweepSpec, points: list[Point], example: str = "") -> None:
@@ -110,7 +110,7 @@ class Live:
 
         A class sees the figure that the lesson is about.
         """
-        spec, quick = self.asked.spec, self.asked.quick
+        spec, quick = self.request.spec, self.request.quick
         points, kept, _ = self.stored
         noisy = any(p.unit for p in points)
         if spec is None or not noisy or kept < least or "lesson" in st.query_params:
@@ -131,9 +131,9 @@ class Live:
         """Show the example nearest to what is asked of those that come with the app, and how many
         runs are ``kept``.
         """
-        spec, asked = self.asked.spec, self.asked
-        name = "user" if asked.protect == "user" else f"rating-{asked.by}"
-        name = "people" if asked.vary == "people" else name
+        request, spec = self.request, self.request.spec
+        name = "user" if request.protect == "user" else f"rating-{request.by}"
+        name = "people" if request.vary == "people" else name
         of = example("tradeoffs", name)
         draw_example(
             f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions",

@@ -54,7 +54,7 @@ def slider(
     """Draw a slider over ``low``–``high``, a part of the range called ``limit``."""
     known = limit_of(limit)
     narrow = limits.Limit(known.name, low, high, known.meaning, default)
-    return numeric(st.slider, label, key, narrow, default, step, {})
+    return numeric(st.slider, label, key, narrow, default, step)
 
 
 def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: bool = False) -> int:
@@ -64,7 +64,7 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
     """
     limit = limits.Limit(label, low, high, label, default, integer=True)
     widget = st.slider if sliding and high > low else st.number_input
-    return int(numeric(widget, label, key, limit, default, 1, {}))
+    return int(numeric(widget, label, key, limit, default, 1))
 
 
 def capitalized(text: str) -> str:
@@ -86,7 +86,7 @@ def numeric(
     limit: limits.Limit,
     default: float | None,
     step: float | None,
-    options: dict[str, Any],
+    **options: Any,
 ) -> float:
     """Draw ``widget`` over ``limit``; an int for whole numbers."""
     kind: type = int if limit.integer else float

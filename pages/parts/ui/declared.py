@@ -1,6 +1,7 @@
 """Boxes that follow from the declarations of parameters."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -34,27 +35,17 @@ def box(
     rule = found.rule
     label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
     label_of(found.name, rule.label if why else label)
-    if found.optional and not needed:
-        with place():
-            if not switch(
-                f"Choose {label}", f"own_{found.name}", meaning=f"{capitalized(rule.meaning)}."
-            ):
-                return None
-            return _drawn(name, key, default, label, options)
-    return _drawn(name, key, default, label, options)
-
-
-def _drawn(name: str, key: str, default: Any, label: str, options: dict[str, Any]) -> Any:
-    """Draw the select box or the number box."""
-    found = declaration(name)
-    rule = found.rule
-    if isinstance(rule, Choice):
-        options.setdefault("help", f"{capitalized(rule.meaning)}.")
-        return choice(label, key, rule.titled, default or found.default, **options)
-    step = options.pop("step", rule.step)
-    if rule.format:
-        options.setdefault("format", rule.format)
-    return numeric(st.number_input, label, key, limit_of(name), default, step, options)
+    meaning, optional = f"{capitalized(rule.meaning)}.", found.optional and not needed
+    with place() if optional else nullcontext():
+        if optional and not switch(f"Choose {label}", f"own_{found.name}", meaning=meaning):
+            return None
+        if isinstance(rule, Choice):
+            options.setdefault("help", meaning)
+            return choice(label, key, rule.titled, default or found.default, **options)
+        step = options.pop("step", rule.step)
+        if rule.format:
+            options.setdefault("format", rule.format)
+        return numeric(st.number_input, label, key, limit_of(name), default, step, **options)
 
 
 def boxes(

@@ -24,9 +24,7 @@ from pages.parts.ui.on_screen import download
 
 Made = TypeVar("Made")
 _MOST = 24  # figures of one result
-_of_results: WeakKeyDictionary[Any, dict[Any, tuple[tuple[ref[Any], ...], Any]]] = (
-    WeakKeyDictionary()
-)
+_of_results: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -52,21 +50,17 @@ def of_results(make: Callable[..., Made]) -> Callable[..., Made]:
         results: list[Any] = [getattr(item, "result", item) for item in several]
         if not results or not all(result.finished for result in results):
             return make(items, *given, **named)
-        names = tuple(
-            (getattr(item, "label", ""), getattr(item, "name", ""), id(result))
-            for item, result in zip(several, results, strict=True)
-        )
-        key = (make.__qualname__, names, given, tuple(sorted(named.items())))
+        names = tuple((getattr(item, "label", ""), getattr(item, "name", "")) for item in several)
+        # a result equals itself alone, and one that is gone equals none
+        references = tuple(map(ref, results))
+        key = (make.__qualname__, names, references, given, tuple(sorted(named.items())))
         mine = _of_results.setdefault(results[0], {})
-        held = mine.get(key)
-        if held is None or any(
-            known() is not result for known, result in zip(held[0], results, strict=True)
-        ):
-            held = (tuple(ref(result) for result in results), make(items, *given, **named))
+        made: Made | None = mine.get(key)
+        if made is None:
+            made = make(items, *given, **named)
             while len(mine) >= _MOST:
                 mine.pop(next(iter(mine)), None)
-            mine[key] = held
-        made: Made = held[1]
+            mine[key] = made
         return made
 
     return drawn

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
 LABEL_SIZE = 12  # of names of lines, in pixels
@@ -60,11 +61,12 @@ def fit_lower(layout: dict[str, Any]) -> None:
 
 def _shifts(names: Sequence[dict[str, Any]], shares: Sequence[float], room: float) -> list[float]:
     """How far ``names`` move in pixels that belong at ``shares`` of ``room``."""
-    tall = [_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names]
-    order = sorted(range(len(shares)), key=lambda k: shares[k])
-    moved = _apart([room * shares[k] for k in order], [tall[k] for k in order], room)
-    placed = dict(zip(order, moved, strict=True))
-    return [placed[k] - room * share for k, share in enumerate(shares)]
+    tall = np.array([_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names])
+    heights = room * np.asarray(shares)
+    order = heights.argsort(kind="stable")
+    heights[order] = np.subtract(_apart(heights[order], tall[order], room), heights[order])
+    shifts: list[float] = heights.tolist()
+    return shifts
 
 
 def wrapped(text: str, characters: int = _CHARACTERS) -> str:
@@ -78,16 +80,17 @@ def wrapped(text: str, characters: int = _CHARACTERS) -> str:
     return "<br>".join(textwrap.wrap(text, characters, break_long_words=False))
 
 
-def _apart(heights: Sequence[float], tall: Sequence[float], room: float) -> list[float]:
+def _apart(heights: ArrayLike, tall: ArrayLike, room: float) -> list[float]:
     """Move sorted ``heights`` as little as needed so that names ``tall`` pixels high do not meet.
 
     All stay between 0 and ``room``, if they fit. Pooled neighbours stand around their mean
     (isotonic regression of the heights less the room that the names below need).
     """
-    if not heights:
+    heights, tall = np.asarray(heights), np.asarray(tall)
+    if not heights.size:
         return []
     # the middle of each above that of the lowest, where all stand as close as they may
-    below = np.cumsum(tall) - (np.asarray(tall) + tall[0]) / 2
+    below = tall.cumsum() - (tall + tall[0]) / 2
     low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
     free = isotonic_regression(heights - below).x.clip(low, max(low, high))
     moved: list[float] = (free + below).tolist()
@@ -138,11 +141,11 @@ def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
     }
 
 
-def spaced_ticks(ticks: Mapping[float, str], *, log: bool = False, most: int = 6) -> list[str]:
+def spaced_ticks(ticks: Mapping[float, str], *, log: bool, most: int) -> list[str]:
     """What stands at the ticks: nothing where the former text is too near on a phone, which has
     room for ``most`` and one.
 
-    >>> spaced_ticks({x: str(x) for x in (0.5, 1, 2, 5, 10, 20, 50)}, log=True)
+    >>> spaced_ticks({x: str(x) for x in (0.5, 1, 2, 5, 10, 20, 50)}, log=True, most=6)
     ['0.5', '', '2', '5', '', '20', '50']
     """
     places = [math.log10(tick) if log else tick for tick in ticks]

@@ -35,7 +35,7 @@ _OF_A_SET_TO_GET = re.compile(r" \((to fetch, [^()]* MB|to place by hand)\)$")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]] | None = None) -> None:
+def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]]) -> None:
     """Say which page is being drawn; call before any other control.
 
     ``path`` is its file under the app's folder. Streamlit keeps an option's *title* in the
@@ -53,7 +53,7 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]] | Non
         st.session_state[_ENDLESS] = {key: st.query_params[key] for key in endless}
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     translated, names = dict[str, str](), dict[str, str]()
-    for key, by_name in (titles or {}).items():
+    for key, by_name in titles.items():
         if (call := st.query_params.get(key)) is None:
             continue
         calls = by_name() if callable(by_name) else by_name

@@ -7,12 +7,13 @@ The first request gets a file at once; then it is compressed again, slowly, a te
 import gzip
 import os
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
 
 import brotli
 import streamlit
@@ -38,9 +39,6 @@ _WAYS: dict[str, Callable[[bytes], bytes]] = {
     "br": lambda content: brotli.compress(content, quality=9),
     "gzip": lambda content: gzip.compress(content, 9, mtime=0),
 }
-# what is made smaller behind everything else, one after the other
-SLOWLY = ThreadPoolExecutor(1, "dpmc-compress")
-_ended = threading.Event()
 # names hold a digest of the content, so that what a name stands for never changes
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -57,27 +55,28 @@ class _File:
             if encoding not in self.made:
                 self.made[encoding] = _WAYS[encoding](self.path.read_bytes())
                 if encoding == "br":
-                    with suppress(RuntimeError):  # the server has ended meanwhile
-                        SLOWLY.submit(self.again)
+                    _later.put(self)
             return self.made[encoding]
 
-    def again(self) -> None:
-        """Compress as far as brotli can."""
-        give_way()
-        self.made["br"] = brotli.compress(self.path.read_bytes(), quality=11)
+
+_later: SimpleQueue[_File] = SimpleQueue()  # what is to be compressed again
 
 
 def hold_back(seconds: float) -> None:
     """Compress nothing again for so long: processes that compute, whose turn comes last too, load
     what the first runs need.
     """
-    SLOWLY.submit(_ended.wait, seconds)  # all else waits behind it
+    threading.Thread(target=_again, args=(seconds,), name="dpmc-compress", daemon=True).start()
 
 
-def stop() -> None:
-    """Compress nothing again: the server ends."""
-    _ended.set()
-    SLOWLY.shutdown(wait=False, cancel_futures=True)
+def _again(after: float) -> None:
+    """Compress as far as brotli can, behind everything else, one after the other."""
+    give_way()
+    time.sleep(after)
+    while True:
+        file = _later.get()
+        with suppress(OSError):
+            file.made["br"] = brotli.compress(file.path.read_bytes(), quality=11)
 
 
 def give_way() -> None:

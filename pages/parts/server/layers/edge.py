@@ -8,7 +8,6 @@ site.
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -153,23 +152,22 @@ def _framed_as_a_whole(scope: Scope) -> bool:
 def _with_headers(send: Send, path: str) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(dict(_headers(path)))
+            MutableHeaders(scope=message).update(_headers(path))
         await send(message)
 
     return sending
 
 
-def _headers(path: str) -> Iterator[tuple[str, str]]:
-    yield "X-Content-Type-Options", "nosniff"
-    yield "Referrer-Policy", "same-origin"  # an address holds all settings
+def _headers(path: str) -> dict[str, str]:
     allowed: tuple[str, ...] = ()
     if path.rstrip("/").rpartition("/")[2] not in NEVER_FRAMED:
         with suppress(ParameterError):
             allowed = settings.framers()
-    yield (
-        "Content-Security-Policy",
-        f"{_policy()}; frame-ancestors {' '.join(allowed) if allowed else _NONE}",
-    )
+    return {
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",  # an address holds all settings
+        "Content-Security-Policy": f"{_policy()}; frame-ancestors {' '.join(allowed) or _NONE}",
+    }
 
 
 @cache
