@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
+from scipy.sparse import coo_array
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
@@ -129,29 +130,27 @@ def _sheet(columns: FloatArray, across: int, height: int) -> go.Figure:
 
 def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:
     """The neighbouring tables of ratings beside each other; the cells that differ are framed."""
-    grids = []
-    for table in tables:
-        grid = np.full((table.n_users, table.n_items), np.nan)
-        grid[table.users, table.items] = table.values
-        grids.append(grid)
+    # 0 where nothing is rated
+    grids = [
+        coo_array((t.values, (t.users, t.items)), (t.n_users, t.n_items)).toarray() for t in tables
+    ]
     people, films = people_names(), film_names()
     fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
-    differs = ~((grids[0] == grids[1]) | (np.isnan(grids[0]) & np.isnan(grids[1])))
     for column, grid in enumerate(grids, start=1):
         at = {"row": 1, "col": column}
         fig.add_heatmap(
-            z=grid,
+            z=np.where(grid, grid, np.nan),
             x=films,
             y=people,
             coloraxis="coloraxis",
-            text=np.where(np.isnan(grid), "", np.nan_to_num(grid).astype(int).astype(str)),
+            text=np.where(grid, grid.astype(int).astype(str), ""),
             texttemplate="%{text}",
             hovertemplate="%{y}, %{x}: %{z}<extra></extra>",
             xgap=1,
             ygap=1,
             **at,
         )
-        for user, item in zip(*np.nonzero(differs), strict=True):
+        for user, item in zip(*np.nonzero(grids[0] != grids[1]), strict=True):
             _frame(fig, item, user, **at)
     fig.update_layout(
         height=400,
@@ -161,7 +160,7 @@ def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Draw
     )
     fig.update_yaxes(autorange="reversed")
     places = pd.MultiIndex.from_product([people, films], names=["person", "film"])
-    cells = {title: grid.ravel() for title, grid in zip(titles, grids, strict=True)}
+    cells = {title: trace.z.ravel() for title, trace in zip(titles, fig.data, strict=True)}
     return fig, pd.DataFrame(cells, places).reset_index()
 
 

@@ -32,16 +32,15 @@ from pages.parts.server import jobs, run_store, user_data
 from pages.parts.ui import controls, declared, links, on_screen
 from pages.parts.ui.figures import Drawn, draw, figure, level, show
 from pages.parts.ui.labels import log_ticks
-from pages.parts.ui.looks import IDENTITY, intervals, name_above
+from pages.parts.ui.looks import IDENTITY, Identity, curve, intervals, name_above
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
 
 AXES = {"epsilon": "total ε", "n_users": "people"}
-VERDICTS = {1: "reached", 0: "undecided", -1: "missed"}
-_LOOKS = {  # colour, symbol
-    1: ("#009E73", "circle"),
-    0: ("#888888", "circle-open"),
-    -1: ("#D55E00", "x"),
+VERDICTS = {  # by what runs decided
+    1: Identity("reached", "#009E73", "solid", "circle"),
+    0: Identity("undecided", "#888888", "solid", "circle-open"),
+    -1: Identity("missed", "#D55E00", "solid", "x"),
 }
 
 
@@ -56,35 +55,28 @@ def figure_of_runs(search: Search) -> Drawn:
     name, _, unit = task.measure.removesuffix(")").partition(" (")
     y_title = f"{name} − best baseline" if against else name
     notes = f"{unit}; {better} is better" if unit else f"{better} is better"
-    fig = figure(
-        f"{AXES[plan.vary]} (log scale)", f"{y_title}<br>({notes})", height=420, log_x=True
-    )
+    axis = AXES[plan.vary]
+    fig = figure(f"{axis} (log scale)", f"{y_title}<br>({notes})", height=420, log_x=True)
     sign = 1.0 if task.less_is_better else -1.0
     rows = []
     for probe in sorted(search.probes, key=lambda one: one.place):
         # margins say by how much a run is better; drawn is the measure itself, or its difference
         drawn = [-sign * m for m in probe.margins] if against else list(probe.values)
-        rows.append(
-            {
-                AXES[plan.vary]: probe.place,
-                y_title: float(np.mean(drawn)),
-                "half of the 95 % interval": t_half_width(drawn),
-                "runs": len(drawn),
-                "goal": VERDICTS[probe.decided],
-            }
-        )
-    for decided, (colour, symbol) in _LOOKS.items():
-        some = [row for row in rows if row["goal"] == VERDICTS[decided]]
-        fig.add_scatter(
-            x=[row[AXES[plan.vary]] for row in some],
-            y=[row[y_title] for row in some],
-            error_y=intervals(
-                [row["half of the 95 % interval"] for row in some], thickness=1.5, color=colour
-            ),
+        goal = VERDICTS[probe.decided].title
+        rows.append((probe.place, float(np.mean(drawn)), t_half_width(drawn), len(drawn), goal))
+    half = "half of the 95 % interval"
+    numbers = pd.DataFrame(rows, columns=(axis, y_title, half, "runs", "goal"))
+    for look in VERDICTS.values():
+        some = numbers[numbers["goal"] == look.title]
+        curve(
+            fig,
+            look,
+            some[axis],
+            some[y_title],
+            error_y=intervals(some[half], thickness=1.5, color=look.colour),
             mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2}},
-            name=VERDICTS[decided],
-            customdata=[row["runs"] for row in some],
+            marker=look.mark(size=11, line={"width": 2}),
+            customdata=some["runs"],
             hovertemplate="%{y:.4g} (%{customdata} runs)",
         )
     level(fig, plan.target or 0.0, width=2)
@@ -101,7 +93,7 @@ def figure_of_runs(search: Search) -> Drawn:
     left, right = math.log10(plan.least) - 0.08, math.log10(plan.most) + 0.08
     fig.update_xaxes(range=[left, right], **log_ticks(10**left, 10**right))
     name_above(fig, hovermode="closest")
-    return fig, pd.DataFrame(rows)
+    return fig, numbers
 
 
 def _between(search: Search) -> bool:
@@ -112,7 +104,7 @@ def _between(search: Search) -> bool:
 def runs_in_words(search: Search) -> str:
     """The figure in words."""
     said = "; ".join(
-        f"{three(p.place)}: {VERDICTS[p.decided]}"
+        f"{three(p.place)}: {VERDICTS[p.decided].title}"
         for p in sorted(search.probes, key=lambda one: one.place)
     )
     return f"Goal at each {AXES[search.plan.vary]} that was looked at: {said}. {search.sentence}"

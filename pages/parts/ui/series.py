@@ -42,32 +42,6 @@ def cell(k: int) -> dict[str, int]:
     return {"row": k // _ACROSS + 1, "col": k % _ACROSS + 1}
 
 
-def panels(titles: Sequence[str], x_title: str, y_title: str, *, own_y: bool = False) -> go.Figure:
-    """An empty panel for each of ``titles``, with one title for all axes and a legend."""
-    down, across = -(-len(titles) // _ACROSS) or 1, min(len(titles), _ACROSS) or 1
-    fig = make_subplots(
-        down,
-        across,
-        shared_yaxes=False if own_y else "all",
-        horizontal_spacing=0.12 if own_y else 0.05,
-        vertical_spacing=0.36 / down,
-        subplot_titles=titles if any(titles) else None,
-    )
-    fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
-    fig.update_layout(
-        height=430 if down == 1 else 300 * down + 60,
-        margin={"t": 40, "r": 20, "b": 70},
-        showlegend=True,
-        legend={"yref": "container", "y": 0},
-        hovermode="closest",
-    )
-    # one title for all panels: on a phone they would run into each other; the empty ones make room
-    fig.update_xaxes(title={"text": ""})
-    at = {"x": 0.5, "y": 0, "yshift": -48, "xref": "paper", "yref": "paper"}
-    fig.add_annotation(text=x_title, font={"size": 14}, **at)
-    return fig
-
-
 def _draw(fig: go.Figure, line: Line, **at: object) -> None:
     """Draw one line with its intervals; ``at`` is passed to Plotly."""
     bars = {}
@@ -125,12 +99,32 @@ def series_chart(
     log_y: bool = False,
     own_y: bool = False,
 ) -> go.Figure:
-    """All ``lines`` in their panels.
+    """All ``lines`` in their panels, with one title for all axes.
 
     A name stands once in the legend, which hides it everywhere.
     """
     titles = list(dict.fromkeys(line.panel for line in lines))
-    fig = panels(titles, x_title, y_title, own_y=own_y)
+    down, across = -(-len(titles) // _ACROSS) or 1, min(len(titles), _ACROSS) or 1
+    fig = make_subplots(
+        down,
+        across,
+        shared_yaxes=False if own_y else "all",
+        horizontal_spacing=0.12 if own_y else 0.05,
+        vertical_spacing=0.36 / down,
+        subplot_titles=titles if any(titles) else None,
+    )
+    fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
+    fig.update_layout(
+        height=430 if down == 1 else 300 * down + 60,
+        margin={"t": 40, "r": 20, "b": 70},
+        showlegend=True,
+        legend={"yref": "container", "y": 0},
+        hovermode="closest",
+    )
+    # one title for all panels: on a phone they would run into each other; the empty ones make room
+    fig.update_xaxes(title={"text": ""})
+    below = {"x": 0.5, "y": 0, "yshift": -48, "xref": "paper", "yref": "paper"}
+    fig.add_annotation(text=x_title, font={"size": 14}, **below)
     named = set[str]()
     for line in lines:
         title = line.look.title
