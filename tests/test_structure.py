@@ -32,7 +32,7 @@ ALLOWED = {
     "experiments": STUDIED,
     "partitioned": {"experiments", *STUDIED},
     "estimators": STUDIED,
-    "planning": {"experiments", *GUARDED},
+    "planning": {"experiments", "metrics", *GUARDED},
     "cli": {"planning", "partitioned", "experiments", *STUDIED},
 }
 GROUND = {
@@ -50,7 +50,7 @@ GROUND = {
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 334_740, "tests": 227_550}
+MOST_TOKENS = {"product": 328_850, "tests": 226_000}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 
 

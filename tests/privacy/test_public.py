@@ -216,8 +216,7 @@ def test_a_plan_on_ratings_without_lists_says_that_its_epsilon_is_nominal(listed
     given = {"low": 1, "high": 5, "users": 100} if listed else {}
     with _using(_own(neighbours()["usual"], listed=listed, **given)) as mine:
         plan = ModelPlan(base=private("moments", dataset=mine.name, seed=0), target=0.9)
-        counts = {"low": 1, "high": 2, "spent": 0, "before": 0}
-        search = Search(plan=plan, probes=(), **counts, finished=False)
+        search = Search(plan=plan, probes=(), before=0, finished=False)
         caveat = "ε is nominal: item list, scale, number of users read off the data."
         assert (caveat in search.caveats) != listed
         missed = Probe(place=1.0, margins=(-0.1,), values=(1.0,), decided=-1)
