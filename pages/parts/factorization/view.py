@@ -45,11 +45,11 @@ def factor_verdict(items: Sequence[Learned]) -> str:
         return "No method with a guarantee is finished yet."
     nominal = "nominal " * any(r.statement.nominal for r in private)
     where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)} (one draw)"
-    names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "the corrected algorithm"}
+    names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "corrected NMF"}
     count = private[0].spec.algorithm.rank
     kind = "parts" if private[0].clean.unit == "image" else "topics"
     if all(r.final.found is not None for r in private):
-        said = " and ".join(
+        said = ", ".join(
             f"{names[r.spec.card.name]} {'finds ' * (not k)}{round(count * (r.final.found or 0.0))}"
             for k, r in enumerate(private)
         )
