@@ -6,7 +6,7 @@ A dataset of the catalogue needs nothing here: its config follows from what it h
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from dpmc_core.datasets import loaders, user_datasets
@@ -34,13 +34,14 @@ def _kept(make: Callable[..., Made], data: Data, *given: object) -> Made:
         mine = user_datasets.find(data.dataset)
         found = mine.kept((make.__name__, data, *given), lambda: make(data, *given))
     else:
-        found = _shared(make, data, *given)
+        found = _shared(make)(data, *given)
     return found
 
 
-@lru_cache(maxsize=6)  # the largest sets take a gigabyte each
-def _shared(make: Callable[..., Any], data: Data, *given: object) -> Any:
-    return make(data, *given)
+@cache
+def _shared(make: Callable[..., Any]) -> Callable[..., Any]:
+    """``make`` with a memory of its own: the largest sets take a gigabyte each."""
+    return lru_cache(maxsize=2)(make)
 
 
 def _make(data: Any) -> Any:

@@ -15,7 +15,7 @@ from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.loaders import old_text, read_variables, reading, require
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.paths import text_lines
 
 Faces = tuple[np.ndarray, tuple[str, ...]]
@@ -76,6 +76,8 @@ def load_samples(
     filter leaves nothing.
     """
     known = entry(name, "images", "documents")
+    if known.synthetic:
+        raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
     require(known)
     filtered = chosen or TextFilter()
     with reading(known):

@@ -91,6 +91,8 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     files are not here, ``DataError`` when they are damaged or of another size than the catalogue
     says, ``ParameterError`` for an unknown name.
     """
+    if zeros not in ZEROS:
+        raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
     known = entry(name, "ratings")
     if known.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")

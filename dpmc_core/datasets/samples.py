@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -205,6 +206,7 @@ def contaminate(
     them clips them. Which places are hit follows from how many were given, and what hits one from
     its place: what one image holds moves no other. Raises ``DataError`` for text.
     """
+    share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
     if samples.unit != "image" or sparse.issparse(samples.values):
         raise DataError("Contamination is for images; these are documents.")
     values, places = np.array(samples.values), samples.places

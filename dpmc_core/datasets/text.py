@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dpmc_core import limits
 from dpmc_core.datasets.samples import Samples, check_entries, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -38,7 +39,7 @@ class TextFilter:
     document: which words there are may tell that one is there. Otherwise the list is public: the
     ``most_words`` most frequent of one of ``LANGUAGES``, or "published", as a file of counts names
     them. "private": all words, of which a run chooses with noise. ``stop_words`` leaves out
-    scikit-learn's English list.
+    scikit-learn's English list. Raises ``ParameterError``.
     """
 
     word_list: str = "documents"
@@ -46,6 +47,11 @@ class TextFilter:
     max_share: float = 0.5
     most_words: int = 5000
     stop_words: bool = True
+
+    def __post_init__(self) -> None:
+        limits.check_int("min_documents", self.min_documents)
+        limits.check("max_share", self.max_share)
+        limits.check_int("most_words", self.most_words)
 
     @property
     def sentence(self) -> str:

@@ -106,8 +106,9 @@ def write_ratings(ratings: Ratings, folder: Path, files: int) -> None:
     labels, or numbers from 0. Raises ``DataError``, ``ParameterError``.
     """
     order = np.lexsort((ratings.items, ratings.users))
+    users = ratings.users[order]
     for path, *ends in _places(folder, files, ratings.n_users, "users"):
-        rows = order[slice(*np.searchsorted(ratings.users[order], ends))]
+        rows = order[slice(*np.searchsorted(users, ends))]
         columns = {
             "user": _named(ratings.users[rows], ratings.user_labels),
             "item": _named(ratings.items[rows], ratings.item_labels),
@@ -157,9 +158,9 @@ def write_table(columns: dict[str, Any], path: Path) -> None:
     try:
         with whole_file(path) as file:
             pq.write_table(pa.table(columns), file)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(path, 0o666 & ~mask)  # a temporary file is its maker's alone
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(file.name, 0o666 & ~mask)  # a temporary file is its maker's alone
     except OSError as error:
         raise DataError(
             f"{path} cannot be written ({error.strerror or error}): free some space, or name a "

@@ -132,6 +132,9 @@ def _release(raw: object) -> Release:
         given["l1_sensitivity"] = given["coordinates"] ** 0.5 * limits.check("sensitivity", l2)
     if l2 is None:
         given["l2_sensitivity"] = l1
+    for name in ("l1_sensitivity", "l2_sensitivity", "linf_sensitivity"):
+        if given.get(name) is not None:
+            given[name] = limits.check("sensitivity", given[name])
     if not isinstance(given["sound"], bool):
         raise ParameterError("sound", given["sound"], "true or false")
     for name in ("what", "source"):
@@ -150,7 +153,9 @@ def _mechanism(raw: object) -> Mechanism:
             "mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES)
         )
     # what a ledger says of staircase noise has another name than what makes it
-    given = {"epsilon" if n == "epsilon_design" else n: v for n, v in raw.items() if n != "name"}
+    given = {n: v for n, v in raw.items() if n != "name"}
+    if name == "staircase" and "epsilon_design" in given:
+        given["epsilon"] = given.pop("epsilon_design")
     allowed = inspect.signature(FAMILIES[name]).parameters
     check_names(f"{name} parameter", given, allowed)
     for key in sorted(allowed.keys() - given.keys()):

@@ -354,15 +354,17 @@ def test_runs_are_filtered_compared_and_deleted_by_who_may(
     table = filtered.dataframe[0].value
     assert [*table["noise"], *table["dataset"]] == ["Huber", "Synthetic low-rank matrix"]
     usual = config.get_option("server.address")
-    for address, who, offered in (
-        ("0.0.0.0", "", False),
-        ("0.0.0.0", "1", True),
-        (usual, "0", False),
+    for address, others, who, offered in (
+        ("0.0.0.0", [], "", False),
+        ("0.0.0.0", [], "1", True),
+        (usual, [], "0", False),
+        (usual, ["https://lab.example.org"], "", False),  # as behind a proxy
+        (usual, [], "", True),
     ):
         config.set_option("server.address", address)
+        config.set_option("server.corsAllowedOrigins", others)
         monkeypatch.setenv("DPMC_DELETE_RUNS", who)
         assert ("delete-runs" in [b.key for b in app.run().button]) == offered, (address, who)
-    config.set_option("server.address", usual)
     monkeypatch.delenv("DPMC_DELETE_RUNS")
     shows(app.run().press("delete-runs"), "2 runs were deleted")
     with RunStore(own_store) as store:

@@ -1,11 +1,15 @@
 """The *Plan* page: its sentence is the planner's, and what contradicts itself is one sentence."""
 
 import json
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 
 from dpmc_core.experiments.store.records import PassingRuns
 from dpmc_core.planning import PlanSpec, plan
+from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out
 from pages.parts.plan.model_view import figure_of_runs
@@ -178,3 +182,21 @@ def test_a_bad_project_in_an_address_is_one_sentence(rows: str) -> None:
     app = open_page(PROJECT, n_project=rows)
     shows(app, "its releases (n_project) cannot be read", kinds=["warning"])
     assert app.verdict.startswith("These releases bring")
+
+
+def test_runs_count_before_they_say_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search has looked nowhere until several runs have ended."""
+    asked, seen = examples()[0].plan, threading.Event()
+
+    def looked(plan: ModelPlan, *_: object, **__: object) -> Iterator[Search]:
+        yield Search(plan=plan, probes=(), under_way=3, before=0, finished=False)
+        seen.wait(30)
+
+    monkeypatch.setitem(jobs._MANY, ModelPlan, looked)
+    job = jobs.start_many("plan", asked, PassingRuns())
+    end = time.monotonic() + 30
+    while not job.progress[0] and time.monotonic() < end:
+        time.sleep(0.01)
+    assert job.progress == (3, asked.total_runs)
+    assert job.results == [None]
+    seen.set()

@@ -188,7 +188,7 @@ def test_skewed_has_its_shape_skew_and_noise_floor(popularity: float) -> None:
 
 def test_skewed_refuses_an_overfull_matrix_and_fills_half() -> None:
     with pytest.raises(ParameterError, match="half"):
-        configs.SkewedData(n_users=10, n_items=10, n_ratings=51)
+        skewed(10, 10, 51)
     assert len(skewed(12, 10, 60, popularity=3.0)) == 60
 
 

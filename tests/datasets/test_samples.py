@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.io import savemat
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from dpmc_core.datasets import configs, entry
+from dpmc_core.datasets import entry
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.loaders import read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
@@ -123,7 +123,7 @@ def test_contamination_is_as_section_4_3_says() -> None:
     with pytest.raises(DataError, match="for images"):
         contaminate(topic_documents(10, 0))
     with pytest.raises(ParameterError, match="contaminated"):
-        configs.ImageData(dataset="lfw", contaminated=1.5)
+        contaminate(clean, 1.5)
 
 
 def test_cartoon_faces_are_made_of_their_parts() -> None:
@@ -138,7 +138,7 @@ def test_cartoon_faces_are_made_of_their_parts() -> None:
     assert np.linalg.norm(left) ** 2 / 300 < 0.05
     np.testing.assert_array_equal(faces.values, cartoon_faces(300, 1).values)
     with pytest.raises(ParameterError, match="n_samples"):
-        configs.CartoonData(n_samples=1)
+        cartoon_faces(1)
 
 
 def words_of(**options: Any) -> tuple[str, ...]:

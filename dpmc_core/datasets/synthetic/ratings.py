@@ -1,8 +1,7 @@
 """Synthetic ratings: the papers' low-rank matrices, and a skewed set that looks like a real
 service.
 
-The generators, each a pure function of its parameters (whose ranges ``datasets.configs`` checks)
-and seed. They need no network and carry
+The generators, each a pure function of its parameters and seed. They need no network and carry
 their ground truth, so error on the whole matrix can be measured.
 """
 
@@ -33,11 +32,14 @@ def low_rank(
     ``observed`` is the share of entries kept, chosen uniformly; c is ``value_scale``. The papers
     print neither the sizes nor c. Entries are exact (no rating noise), so the noise floor is 0.
     """
+    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
+    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
+    scale = limits.check("value_scale", value_scale)
     cells = n_users * n_items
     n = max(1, round(cells * observed))
     _check_count(n)
     rng = np.random.default_rng(seed)
-    left, right = value_scale * rng.random((n_users, rank)), rng.random((n_items, rank))
+    left, right = scale * rng.random((n_users, rank)), rng.random((n_items, rank))
     if (
         observed <= 0.5 and cells > 20_000_000
     ):  # choosing from all cells would hold them all in memory
@@ -64,6 +66,8 @@ def orthogonal(
     and exactly, so the noise floor is 0. The scale is declared as −4 to 4, before any entry is
     drawn. Entries outside are left there: about 13 in ten thousand at rank 5, 65 at rank 1.
     """
+    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
+    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
     if rank > min(n_users, n_items):
         raise ParameterError(
             "true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix"
@@ -101,6 +105,16 @@ def skewed(
     0.6) + noise (sd ``noise_floor``), on an unrounded scale around 1–5, so the noise floor is
     exact. At most half of the cells can be asked for.
     """
+    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
+    n_ratings, rank = limits.check_int("n_ratings", n_ratings), limits.check_int("true_rank", rank)
+    popularity, noise_floor = (
+        limits.check("popularity", popularity),
+        limits.check("noise_floor", noise_floor),
+    )
+    if n_ratings > n_users * n_items // 2:
+        raise ParameterError(
+            "n_ratings", n_ratings, f"at most half of the {n_users} × {n_items} cells"
+        )
     rng = np.random.default_rng(seed)
     item_weight = np.asarray(
         rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64

@@ -95,9 +95,14 @@ def start_many(kind: str, spec: SweepSpec | StudySpec | ModelPlan, store: Runs) 
     def work(_: AnyWorker) -> None:
         workers = queue.many(RUNS_AT_ONCE, job.sets)
         results = _MANY[type(spec)](spec, store, workers=workers)
-        # a search that has looked nowhere yet is no result
-        drawn = ((0, r, False) if getattr(r, "probes", True) else None for r in results)
-        _follow(job, drawn, workers, lambda _, result: _runs_of(result), box)
+
+        def drawn() -> Iterator[tuple[int, Any, bool] | None]:
+            for result in results:
+                job.progress = _runs_of(result)
+                # a search that has looked nowhere yet is no result
+                yield (0, result, False) if getattr(result, "probes", True) else None
+
+        _follow(job, drawn(), workers, lambda _, result: _runs_of(result), box)
 
     return _submit(job, work)
 

@@ -75,7 +75,7 @@ def _again(after: float) -> None:
     time.sleep(after)
     while True:
         file = _later.get()
-        with suppress(OSError):
+        with suppress(OSError, MemoryError, brotli.error):
             file.made["br"] = brotli.compress(file.path.read_bytes(), quality=11)
 
 

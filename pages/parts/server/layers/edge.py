@@ -100,7 +100,7 @@ def _is_called(host: str) -> bool:
     say (of a proxy): anybody's name can be made to lead here, and its pages would have that origin.
     Streamlit asks by ``server.allowedHosts`` itself.
     """
-    if not for_this_machine():
+    if not listens_here_alone():
         return True
     with suppress(ValueError):
         here = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -109,9 +109,18 @@ def _is_called(host: str) -> bool:
 
 
 def for_this_machine() -> bool:
-    """Whether only who is on this machine reaches the app: it listens here alone, and goes by no
-    other name.
+    """Whether only who is on this machine reaches the app: it listens here alone, goes by no other
+    name, and takes requests from no other site's pages, as behind a proxy.
     """
+    return (
+        listens_here_alone()
+        and not config.get_option("server.corsAllowedOrigins")
+        and bool(config.get_option("server.enableCORS"))
+    )
+
+
+def listens_here_alone() -> bool:
+    """Whether it does, and goes by no other name."""
     named = config.get_option("server.allowedHosts")
     return not named and str(config.get_option("server.address")) in _THIS_MACHINE
 
