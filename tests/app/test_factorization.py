@@ -29,7 +29,7 @@ def ask(query: str = "", question: str = "compare") -> Visit:
 def test_faces_four_ways_side_by_side() -> None:
     app = ask("f_data=cartoon&f_n=400&f_k=6&f_epsilon=10").press()
     assert not app.example
-    assert app.verdict.startswith("At ε = 10, one-shot moment NMF finds ")
+    assert app.verdict.startswith("At ε = 10 (one draw), one-shot moment NMF finds ")
     assert len(app.metric) == 4
     ways = ("NMF, not private", "As published, not private", "Corrected", "One-shot moment NMF")
     shows(app, *(f"**{way}**" for way in ways), "As published is not private")

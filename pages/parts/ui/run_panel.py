@@ -117,10 +117,13 @@ def panel(of: Panel) -> None:
         try:
             job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
             job.address = _address(of.look.flag)
-            # most first results are there at once: drawn now, they need no second script
-            job.drawn = job.wait_for_result(_PATIENCE)
         except DPMCError as error:
             st.error(controls.said(run_store.told(error)))
+        else:
+            # most first results are there at once: drawn now, they need no second script
+            job.drawn = job.wait_for_result(_PATIENCE)
+            if not job.active:  # what stands above is of a job that goes on
+                st.rerun()
     if job is None:
         if of.look.strict:
             st.query_params.pop(of.look.flag, None)
