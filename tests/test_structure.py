@@ -50,7 +50,7 @@ GROUND = {
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 329_300, "tests": 226_200}
+MOST_TOKENS = {"product": 329_350, "tests": 226_200}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 
 

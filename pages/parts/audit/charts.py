@@ -1,5 +1,6 @@
 """Charts of the *Audit* page: from audits and neighbouring tables to figures and numbers."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -65,6 +66,7 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     sides = {bound.threshold: "above" if bound.above else "at or below"}
     if bound.other is not None:
         sides[bound.other] = "at or below"
+    middle = (low + high) / 2 if bound.other is None else math.inf
     for cut, side in sides.items():
         if low <= cut <= high:
             fig.add_vline(x=cut, line={"color": BASELINE, "width": 1.5, "dash": "dot"})
@@ -74,9 +76,9 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
                 yref="paper",
                 yanchor="top",
                 text=f"attacker: {side} {cut:.3g}",
-                # outwards, where there are two
-                xanchor="right" if cut == bound.other else "left",
-                xshift=-5 if cut == bound.other else 5,
+                # outwards, where there are two, and to where there is room
+                xanchor="right" if (left := cut == bound.other or cut > middle) else "left",
+                xshift=-5 if left else 5,
             )
     return fig, pd.DataFrame(numbers)
 

@@ -332,9 +332,9 @@ def note_belongings(belongings: Mapping[str, Any]) -> None:
     _box().belongings = belongings
 
 
-def take_over(token: str) -> Mapping[str, Any]:
+def take_over(token: str) -> Mapping[str, Any] | None:
     """Go on with the jobs of the visit that is known by ``token`` and has lost its tab; return what
-    else it had.
+    else it had, None where there is no such visit.
     """
     for name, box in list(_boxes.items()):
         same = token and secrets.compare_digest(box.token.encode(), token.encode())
@@ -342,7 +342,7 @@ def take_over(token: str) -> Mapping[str, Any]:
         if same and not _has_tab(name) and _boxes.pop(name, None) is box:
             _boxes[session()] = box
             return box.belongings
-    return {}
+    return None
 
 
 def _has_tab(name: str) -> bool:

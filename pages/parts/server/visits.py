@@ -15,11 +15,15 @@ _KEPT = (*user_data.KEYS, "lesson-answers", "audit-game")
 
 
 def begin() -> str:
-    """Go on with the visit whose token the tab shows, once; return this one's token."""
+    """Go on with the visit whose token the tab shows, which stays its token: a tab may be loaded
+    again before it has learned another. Return the token.
+    """
     state = st.session_state
     if COOKIE not in state:
-        state.update(jobs.take_over(st.context.cookies.get(COOKIE, "")))
-        state[COOKIE] = secrets.token_urlsafe(16)
+        shown = st.context.cookies.get(COOKIE, "")
+        belongings = jobs.take_over(shown)
+        state.update(belongings or {})
+        state[COOKIE] = secrets.token_urlsafe(16) if belongings is None else shown
     return jobs.token_of_visit(state[COOKIE])  # each time: the jobs may have been let go meanwhile
 
 
