@@ -108,10 +108,15 @@ def opened(page: Page, name: str) -> Locator:
 
 
 def laid_out(page: Page, scheme: str, width: int) -> None:
+    """Wait until the page has been drawn, and is in its window as it will be."""
+    ready(page)
+    settled(page, scheme, width)
+
+
+def settled(page: Page, scheme: str, width: int) -> None:
     """Wait until the page has the window's colours, and its figures and tables the room that the
     window now gives them.
     """
-    ready(page)
     page.wait_for_function(
         """([scheme, width]) => {
             const shown = all =>

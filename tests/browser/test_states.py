@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.browser.geometry import problems
-from tests.browser.test_app import AXE, grave, laid_out, ready
+from tests.browser.test_app import AXE, grave, laid_out, ready, settled
 
 pytestmark = pytest.mark.browser
 Scheme = Literal["light", "dark"]
@@ -28,11 +28,7 @@ def looked_at(page: Page, where: str) -> None:
         page.emulate_media(color_scheme=scheme)
         size = page.viewport_size
         assert size is not None
-        page.wait_for_function(
-            "scheme => getComputedStyle(document.querySelector('[data-testid=\"stApp\"]'))"
-            ".colorScheme === scheme",
-            arg=scheme,
-        )
+        settled(page, scheme, size["width"])
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)
         assert problems(page) == [], (where, scheme)

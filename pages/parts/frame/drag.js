@@ -25,6 +25,7 @@ if (!window.dpmcDrag) {
     const held = sliders().find((one) => one.ahead === ahead && isHeld(one));
     if (held) follow(held);
   };
+  const isRunning = () => document.querySelector("[data-test-script-state=running]");
   const isHeld = ({ input }) => input === document.activeElement;
 
   const put = (part, [name, ...deeper], value) => {
@@ -111,7 +112,7 @@ if (!window.dpmcDrag) {
   const settle = () => {
     const held = sliders().find(isHeld);
     const drawn = !held || Number(held.input.value) === held.at;
-    if (drawn && !playing && !document.querySelector("[data-test-script-state=running]")) {
+    if (drawn && !playing && !isRunning()) {
       document.body.classList.remove("dpmc-moved", "dpmc-unknown");
       unsettled = false;
     } else setTimeout(settle, 200);
@@ -137,13 +138,16 @@ if (!window.dpmcDrag) {
           const held = sliders().find(isHeld);
           if (held && Number(held.input.value) !== held.at) follow(held);
         }, 100);
-        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        const run = sliders().find(({ once, slider }) => once && !played.has(slider));
-        if (run) played.add(run.slider);
-        if (run && !still) play(run);
       }
     }
   }).observe(document.body, {
     subtree: true, attributeFilter: ["aria-valuetext", "data-test-script-state"],
   });
+  // a visitor's own run, once it is drawn: looked for, since the end of a short script may not show
+  setInterval(() => {
+    const run = sliders().find(({ once, slider }) => once && !played.has(slider));
+    if (!run || playing || isRunning()) return;
+    played.add(run.slider);
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play(run);
+  }, 300);
 }
