@@ -210,7 +210,7 @@ def verdict(epsilon: float, mechanism: str, seed: int) -> str:
         told = "an attacker may be all but certain that you are in the data"
     else:
         told = f"an attacker guesses right at most {chance:.0f} times in 100"
-    return f"At ε = {epsilon:g}, {told}; predictions are {beyond}."
+    return f"At ε = {epsilon:g}, {told}; predictions are {beyond} (one draw)."
 
 
 def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:

@@ -45,8 +45,8 @@ _COLUMNS = {
     "releases": "Releases",
     "share": "Budget parts",
     "people": "People (mean)",
-    "low": "Least (points)",
-    "high": "Most (points)",
+    "low": "Least value",
+    "high": "Most value",
     "bins": "Bins (histogram)",
 }
 _NARROW = 11  # characters of a name below a bar, on a phone
@@ -118,6 +118,7 @@ def _table() -> list[dict[str, Any]]:
         pd.DataFrame(st.session_state[_ROWS], columns=list(_COLUMNS)),
         column_config=columns,
         num_rows="dynamic",
+        placeholder="–",
         hide_index=True,
         key="n_table",
     )
@@ -211,7 +212,8 @@ def _answer(allocation: Shared, before: tuple[str, bytes] | None) -> None:
             f"For one person {'replaced by another' if project.replacing else 'added or removed'}, "
             f"at δ = {power(project.delta)}. {odds_sentence(allocation.with_these, project.delta)}",
             "Each margin is of the noise alone: that other people might have taken part comes on "
-            "top.",
+            "top. A point is one unit of a mean's or a sum's values; a histogram's margin holds "
+            "for all its bins at once.",
         ]
     )
 

@@ -63,7 +63,8 @@ def offer(session: Session | None) -> None:
         "A file of what you ran in this visit, to go on another day: numbers and settings of runs, "
         "and links to pages. Ledgers, and results on your own data, stay out. *Tradeoffs* and "
         "*Plan* draw opened runs without running them again; other pages compute their figures "
-        "again. What was opened is for this visit alone, and marked: it was not computed here."
+        "again. What was opened is for this visit alone, and marked unless this server has "
+        "computed it too."
     )
     # asked here: the file is made where no visit is known
     mine, of_visit = jobs.runs(), jobs.of_visit()
