@@ -87,6 +87,28 @@ def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float)
     assert abs(float(loss(x + 3, alpha, shift))) <= alpha * shift * (1 + 1e-12)
 
 
+@given(alphas, st.floats(0.001, 30), st.floats(0, 1))
+def test_the_laws_pieces_are_those_of_the_formulas_page(
+    alpha: float, shift: float, share: float
+) -> None:
+    """huber-thesis eq. 4.3–4.5 and appendix A, with the misprints mended."""
+    a, d, half = alpha, shift, alpha * alpha / 2
+    noise = Huber(alpha=alpha)
+    z = 2 / a * math.exp(-half) + math.sqrt(2 * math.pi) * math.erf(a / math.sqrt(2))
+    assert noise.variance == pytest.approx(1 + (2 / a + 4 / a**3) * math.exp(-half) / z)
+    x = (2 * share - 1) * (a + d) * 1.2
+    tail = math.exp(half - a * abs(x)) / (a * z)
+    centre = 1 / 2 + math.sqrt(math.pi / 2) * math.erf(x / math.sqrt(2)) / z
+    cdf = tail if x < -a else centre if x <= a else 1 - tail
+    assert float(noise.cdf(x)) == pytest.approx(cdf, abs=1e-12)
+    left, right = (x + d) ** 2 / 2 + a * x + half, a * (x + d) - half - x * x / 2
+    inner = d * x + d * d / 2 if d <= 2 * a else a * (2 * x + d)
+    knots = [-a - d, *sorted((-a, a - d)), a]
+    pieces = (-a * d, left, inner, right, a * d)
+    piece = pieces[sum(knot < x for knot in knots)]
+    assert float(loss(x, a, d)) == pytest.approx(piece, rel=1e-9, abs=1e-9 * (1 + a * d + half))
+
+
 @every_case
 def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
     points = [k * m.std * 0.25 for k in range(-160, 161)]
