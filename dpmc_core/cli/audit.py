@@ -102,8 +102,8 @@ def _own_outputs(arguments: argparse.Namespace) -> JsonObject:
             raise ParameterError(name, getattr(arguments, name), allowed)
     if arguments.epsilon is None:
         raise ParameterError("epsilon", None, "given with --outputs: it is the claim")
-    said = {n: getattr(arguments, n) for n in used if getattr(arguments, n) is not None}
-    result = audit_outputs(arguments.outputs, **said)
+    options = {n: getattr(arguments, n) for n in used if getattr(arguments, n) is not None}
+    result = audit_outputs(arguments.outputs, **options)
     if not arguments.json:
         print(result.verdict)
         _print_accuracy(result.attack.bound)

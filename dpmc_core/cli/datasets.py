@@ -47,15 +47,15 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     if arguments.action in ("make", "partition"):
         return _in_partitions(arguments)
     if arguments.action == "fetch":
-        known = entry(arguments.name)
-        if known.present():
+        record = entry(arguments.name)
+        if record.present():
             if not arguments.json:
-                folder = known.path()
-                print(f"{known.title} is in {folder} already; without that folder it is fetched.")
-            return {"dataset": known.name, "folder": str(known.path())}
+                folder = record.path()
+                print(f"{record.title} is in {folder} already; without that folder it is fetched.")
+            return {"dataset": record.name, "folder": str(record.path())}
         from dpmc_core.datasets import download  # its packages are an extra
 
-        print(f"{known.title}. Terms: {known.terms} Cite: {known.citation}", file=sys.stderr)
+        print(f"{record.title}. Terms: {record.terms} Cite: {record.citation}", file=sys.stderr)
         shown = -1
 
         def progress(done: int, total: int) -> None:
@@ -68,18 +68,18 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         folder = download.fetch(arguments.name, progress)
         forget()
         if not arguments.json:
-            print(f"{known.title} is in {folder}")
-        return {"dataset": known.name, "folder": str(folder)}
+            print(f"{record.title} is in {folder}")
+        return {"dataset": record.name, "folder": str(folder)}
     listing = [
         {
-            "name": known.name,
-            "title": known.title,
-            "kind": known.kind,
-            "present": known.present(),
-            "how": "to fetch" if known.url else "an extra" if known.package else "to bring",
-            "terms": known.terms,
+            "name": record.name,
+            "title": record.title,
+            "kind": record.kind,
+            "present": record.present(),
+            "how": "to fetch" if record.url else "an extra" if record.package else "to bring",
+            "terms": record.terms,
         }
-        for known in catalogue().values()
+        for record in catalogue().values()
     ]
     if not arguments.json:
         for row in listing:
@@ -93,20 +93,20 @@ def _read(arguments: argparse.Namespace) -> JsonObject:
         raise ParameterError("file", None, "a file of ratings, documents or images")
     kind, path, data, choices = read_options(arguments.name, arguments.read, tuple(own.KINDS))
     choices.pop("visit", None)  # it tells noise apart, and changes nothing here
-    found = own.describe(kind, path.name, data, **choices)
+    summary = own.describe(kind, path.name, data, **choices)
     if not arguments.json:
-        counts = {name: found[name] for name in (kind, "users", "items") if name in found}
+        counts = {name: summary[name] for name in (kind, "users", "items") if name in summary}
         print(", ".join(f"{number:,} {what}" for what, number in counts.items()))
         if kind == "ratings":
-            print(f"from {found['low']:g} to {found['high']:g}; layout {found['layout']}")
+            print(f"from {summary['low']:g} to {summary['high']:g}; layout {summary['layout']}")
             print(
-                "; ".join(f"{role}: {printable(name)}" for role, name in found["columns"].items())
+                "; ".join(f"{role}: {printable(name)}" for role, name in summary["columns"].items())
             )
-        for note in found["notes"]:
+        for note in summary["notes"]:
             print(printable(f"note: {note}"))
-        for question in found["asked"]:
+        for question in summary["asked"]:
             print(printable(f"please check: {own.Question(**question)}"))
-    return found
+    return summary
 
 
 def _in_partitions(arguments: argparse.Namespace) -> JsonObject:
@@ -122,29 +122,29 @@ def _in_partitions(arguments: argparse.Namespace) -> JsonObject:
         if entry(arguments.name).holds == "ratings":
             ratings = load(arguments.name)
             write_ratings(ratings, folder, arguments.files)
-            made = {"ratings": len(ratings), "files": arguments.files}
+            counts = {"ratings": len(ratings), "files": arguments.files}
         else:
-            known: Any = config_of(arguments.name)
-            samples = known(dataset=arguments.name).make()
+            config: Any = config_of(arguments.name)
+            samples = config(dataset=arguments.name).make()
             size = write_samples(samples, folder, arguments.files)
-            made = {"entries": size, "files": arguments.files}
-            made[f"{samples.unit}s"] = len(samples)
+            counts = {"entries": size, "files": arguments.files}
+            counts[f"{samples.unit}s"] = len(samples)
             if samples.shape is not None:
                 size_of = "x".join(map(str, samples.shape))
                 print(f"for large: --holds images --shape {size_of}", file=sys.stderr)
     else:
         sizes = ("users", "items", "ratings", "files", "seed")
-        asked = Skewed(**{name: getattr(arguments, name) for name in sizes})
+        request = Skewed(**{name: getattr(arguments, name) for name in sizes})
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
             try:
-                active = write_skewed(asked, folder, engine, partial(Progress(), "writing"))
+                active = write_skewed(request, folder, engine, partial(Progress(), "writing"))
             except SweepError as error:
                 why = "A process that wrote files ended, perhaps for want of memory"
                 raise DataError(f"{why}: remove {folder}, and ask for more files.") from error
-        made = {"ratings": asked.ratings, "files": asked.files, "users_with_a_rating": active}
+        counts = {"ratings": request.ratings, "files": request.files, "users_with_a_rating": active}
     if not arguments.json:
-        what = next(iter(made))
-        print(f"{made[what]:,} {what} in {made['files']} files are in {folder}")
-        if arguments.action == "make" and active < asked.users:
-            print(f"{active:,} of {asked.users:,} users have a rating; the others are in no file")
-    return {**made, "folder": str(folder)}
+        what = next(iter(counts))
+        print(f"{counts[what]:,} {what} in {counts['files']} files are in {folder}")
+        if arguments.action == "make" and active < request.users:
+            print(f"{active:,} of {request.users:,} users have a rating; the others are in no file")
+    return {**counts, "folder": str(folder)}

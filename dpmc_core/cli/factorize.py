@@ -83,8 +83,8 @@ def _print(result: FactorResult, summary: JsonObject) -> None:
         print(f"W moved {100 * final.moved:.4f} % from its start, which is made of the raw data")
     if result.coherence is not None:
         score = mean_score(result.coherence)
-        said = ": no topic has two words" if math.isnan(score) else f" {score:.3f}"
-        print(f"NPMI coherence{said}")
+        score_text = ": no topic has two words" if math.isnan(score) else f" {score:.3f}"
+        print(f"NPMI coherence{score_text}")
         for k, words in enumerate(top_words(result.dictionary, result.clean.words), start=1):
             print(f"  topic {k}: {' '.join(word for word, _ in words) or '(empty)'}")
     if "tc_w2v" in (summary["coherence"] or {}):

@@ -93,11 +93,11 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     place = Path(arguments.out)
     before = (place / "result.json").exists()
     progress = Progress()
-    kept = len(list(place.glob("released/*.npz")))
-    if kept and not before:
-        told = f"{place} holds releases of a run ({kept}): with the same settings and data it goes "
-        told += "on, and they are read, not drawn again"
-        print(told, file=sys.stderr)
+    n_releases = len(list(place.glob("released/*.npz")))
+    if n_releases and not before:
+        message = f"{place} holds releases of a run ({n_releases}): with the same settings and "
+        message += "data it goes on, and they are read, not drawn again"
+        print(message, file=sys.stderr)
     if arguments.scheduler is not None:
         where = f"on the workers of {arguments.scheduler}"
         print(f"{where}; where it has no worker, it waits a minute for one", file=sys.stderr)
@@ -196,17 +196,17 @@ def _progress(result: Any) -> str:
 
 
 def _print(result: Any) -> None:
-    known = result.layout.catalogue
+    catalogue = result.layout.catalogue
     print(
-        f"{known.n_users:,} users, {known.n_items:,} items, {known.n_ratings:,} ratings in "
-        + _files(known)
+        f"{catalogue.n_users:,} users, {catalogue.n_items:,} items, "
+        f"{catalogue.n_ratings:,} ratings in {_files(catalogue)}"
     )
-    source = known.source
+    source = catalogue.source
     print(f"columns: users {source.user}, items {source.item}, ratings {source.value}")
-    print(f"rating scale: {known.low:g} to {known.high:g}")
-    for name in known.empty:
+    print(f"rating scale: {catalogue.low:g} to {catalogue.high:g}")
+    for name in catalogue.empty:
         print(f"  {name} holds no rating and was passed over")
-    for note in known.notes:
+    for note in catalogue.notes:
         print(f"  note: {note}")
     errors = result.errors
     if errors is not None:
@@ -218,12 +218,12 @@ def _print(result: Any) -> None:
 
 def _print_parts(result: Any) -> None:
     units, errors = result.units, result.errors
-    known = units.layout.catalogue
+    catalogue = units.layout.catalogue
     what = "documents" if units.unit == "document" else "images"
     rows = "words" if units.unit == "document" else "pixels"
     print(
-        f"{known.n_users:,} {what}, {units.dimension:,} {rows}, {known.n_ratings:,} entries in "
-        + _files(known)
+        f"{catalogue.n_users:,} {what}, {units.dimension:,} {rows}, "
+        f"{catalogue.n_ratings:,} entries in {_files(catalogue)}"
     )
     if errors is not None:
         print(
@@ -238,6 +238,6 @@ def _print_parts(result: Any) -> None:
     print_statement(result.statement)
 
 
-def _files(known: Any) -> str:
-    count = len(known.source.files)
+def _files(catalogue: Any) -> str:
+    count = len(catalogue.source.files)
     return f"{count:,} file{'' if count == 1 else 's'}"

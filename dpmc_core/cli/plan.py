@@ -79,44 +79,44 @@ def _model(arguments: argparse.Namespace) -> JsonObject:
     from dpmc_core.planning.goal import ModelPlan
     from dpmc_core.planning.models import search
 
-    known = parameters(ModelPlan)
-    named = {name: getattr(arguments, name) for name in (*known, "vary")}
-    said = {name: value for name, value in named.items() if value is not None}
+    params = parameters(ModelPlan)
+    named = {name: getattr(arguments, name) for name in (*params, "vary")}
+    options = {name: value for name, value in named.items() if value is not None}
     with load_user_data(arguments, *kinds_for([arguments.algorithm])) as own:
         if own is not None and arguments.secret is None:
             arguments.secret = False  # a plan repeats runs on paired seeds
         noisy = arguments.mechanism not in (None, "none") and arguments.epsilon is None
-        if noisy and said.get("vary", "epsilon") == "epsilon":
-            arguments.epsilon = said.get("most", known["most"].default)
+        if noisy and options.get("vary", "epsilon") == "epsilon":
+            arguments.epsilon = options.get("most", params["most"].default)
         if arguments.algorithm is None:
             able = [n for n, card in of_task("rate", "factorize").items() if card.guarantee]
             raise ParameterError("algorithm", None, f"one of {', '.join(able)}")
         base = spec_of(arguments, _tasks([arguments.algorithm or ""]), own)
-        if said.get("vary") == "n_users":
+        if options.get("vary") == "n_users":
             people = getattr(base.data, "n_users", 1000)
-            said = {"least": float(max(people // 20, 20)), "most": float(10 * people), **said}
-        planned = ModelPlan(base=base, **said)
+            options = {"least": float(max(people // 20, 20)), "most": float(10 * people), **options}
+        planned = ModelPlan(base=base, **options)
         sets = () if own is None else (user_datasets.find(own),)
 
-        def told(state: Search) -> str:
+        def progress(state: Search) -> str:
             runs = counted(state.spent, "run", "runs")
             return f"{runs}: between {three(state.low)} and {three(state.high)}"
 
         with PassingRuns() if own is not None else RunStore(arguments.store) as store:
             looks = _changes(search(planned, store, jobs=arguments.jobs, sets=sets))
-            found = last_of(looks, arguments, told)
+            result = last_of(looks, arguments, progress)
     if not arguments.json:
-        made = counted(found.spent, "run", "runs")
-        print(f"{'' if found.finished else 'stopped: '}{found.sentence} From {made}.")
-        for probe in sorted(found.probes, key=lambda one: one.place):
+        run_count = counted(result.spent, "run", "runs")
+        print(f"{'' if result.finished else 'stopped: '}{result.sentence} From {run_count}.")
+        for probe in sorted(result.probes, key=lambda one: one.place):
             verdict = {1: "reached", 0: "undecided", -1: "missed"}[probe.decided]
             print(
                 f"  {three(probe.place):>8}: {probe.mean:.4f} on average of {len(probe.values)} "
                 f"runs, {verdict}"
             )
-        for caveat in found.caveats:
+        for caveat in result.caveats:
             print(f"  - {caveat}")
-    return found.as_dict()
+    return result.as_dict()
 
 
 def _project(arguments: argparse.Namespace) -> JsonObject:
@@ -126,19 +126,21 @@ def _project(arguments: argparse.Namespace) -> JsonObject:
     spent = None if arguments.spent is None else read_ledger(arguments.spent)
     _may_write(arguments)
     shared = share_out(project_from_toml(read_text(Path(arguments.file), _LARGEST), spent))
-    made = shared.as_dict()
+    summary = shared.as_dict()
     if arguments.keep is not None:
-        _write(arguments.keep, made["ledger"])
+        _write(arguments.keep, summary["ledger"])
     if not arguments.json:
         print(shared.sentence)
-        for row in made["items"]:
+        for row in summary["items"]:
             print(
                 f"  {row['name']}: {within(row['margin_95'], row['query'])} (95 %), standard "
                 f"deviation {three(row['standard_deviation'])}, "
                 f"ε = {three(row['epsilon_alone'])} alone"
             )
-        print(f"protects: one person, neighbours: {made['neighbours']}, δ = {made['delta']:g}")
-    return made
+        print(
+            f"protects: one person, neighbours: {summary['neighbours']}, δ = {summary['delta']:g}"
+        )
+    return summary
 
 
 def _may_write(arguments: argparse.Namespace) -> None:
@@ -162,10 +164,10 @@ def _write(place: str, ledger: JsonObject) -> None:
 def _changes(states: Iterator[Search]) -> Iterator[Search]:
     """Those that tell something new."""
     spent = 0
-    for found in states:
-        if found.finished or found.spent > spent:
-            spent = found.spent
-            yield found
+    for state in states:
+        if state.finished or state.spent > spent:
+            spent = state.spent
+            yield state
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -174,17 +176,17 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         return _model(arguments)
     if arguments.query_name == PROJECT:
         return _project(arguments)
-    said = {name: getattr(arguments, name) for name in parameters(PlanSpec)}
+    options = {name: getattr(arguments, name) for name in parameters(PlanSpec)}
     if arguments.query_name is not None:
-        if said["query"] is not None:
-            raise ParameterError("query", said["query"], "given once")
-        said["query"] = arguments.query_name
-    spec = PlanSpec(**{name: value for name, value in said.items() if value is not None})
-    made = plan(spec)
-    changes = halved(made)
+        if options["query"] is not None:
+            raise ParameterError("query", options["query"], "given once")
+        options["query"] = arguments.query_name
+    spec = PlanSpec(**{name: value for name, value in options.items() if value is not None})
+    answer = plan(spec)
+    changes = halved(answer)
     if not arguments.json:
-        print(made.sentence)
-        for c in made.candidates:
+        print(answer.sentence)
+        for c in answer.candidates:
             alpha = getattr(c.mechanism, "alpha", None)
             title = c.mechanism.title + ("" if alpha is None else f", α = {three(alpha)}")
             people = "" if c.people is None else f", {c.people:,} people"
@@ -192,10 +194,10 @@ def run(arguments: argparse.Namespace) -> JsonObject:
                 f"  {title:<18} ε = {three(c.epsilon)}, {within(c.margin, spec.query)}{people}, "
                 f"standard deviation {three(c.mechanism.std)}"
             )
-        for name, why in made.refused.items():
+        for name, why in answer.refused.items():
             print(f"  {name}: {why}")
-        print(odds_sentence(made.best.epsilon, spec.delta))
+        print(odds_sentence(answer.best.epsilon, spec.delta))
         if changes:
             print(f"half of this ε: {', or '.join(halvings(changes, spec.query))}")
         print("margins are of the noise alone: who happens to take part comes on top")
-    return {**made.as_dict(), "half_the_epsilon": changes}
+    return {**answer.as_dict(), "half_the_epsilon": changes}

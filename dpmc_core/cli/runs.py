@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> JsonObject:
                     + ", --".join(FILTERS)
                     + ", so that nothing is deleted by accident",
                 )
-            known = store.values()
+            values = store.values()
             for name, (value,) in where.items():
-                if value not in known[name]:
+                if value not in values[name]:
                     held = (
-                        ", ".join(v or '""' for v in known[name]) or "left out: the store is empty"
+                        ", ".join(v or '""' for v in values[name]) or "left out: the store is empty"
                     )
                     raise ParameterError(f"--{name}", value, f"one that kept runs have: {held}")
             gone = store.delete(row["key"] for row in store.rows(where))
@@ -81,10 +81,10 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         if not arguments.json:
             for row in rows:
                 value = math.nan if row["value"] is None else row["value"]
-                found = row["error"] or f"{three(value)} {row['measure']}"
+                outcome = row["error"] or f"{three(value)} {row['measure']}"
                 line = (
                     f"{row['created'][:19]}  {row['dataset']:<10} {row['algorithm']:<14} "
-                    f"{row['mechanism']:<9} {found}"
+                    f"{row['mechanism']:<9} {outcome}"
                 )
                 print(printable(line))
             print(

@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             spec = SweepSpec.from_toml(text)
         if own is None:
             with RunStore(arguments.store) as store:
-                return _made(spec, store, store.place, arguments)
+                return _run_sweep(spec, store, store.place, arguments)
         for option in ("store", "scheduler"):
             if getattr(arguments, option) is not None:
                 raise ParameterError(option, getattr(arguments, option), "left out with --data")
         spec = replace(spec, base=tuple({**dict(spec.base), "dataset": own}.items()))
-        return _made(spec, PassingRuns(), "memory, until this ends", arguments)
+        return _run_sweep(spec, PassingRuns(), "memory, until this ends", arguments)
 
 
 @contextmanager
@@ -81,15 +81,17 @@ def _named(file: str) -> Iterator[None]:
         raise ParameterError("sweep file", file, error.allowed) from None
 
 
-def _made(spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespace) -> JsonObject:
-    last, said = None, -_EVERY
+def _run_sweep(
+    spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespace
+) -> JsonObject:
+    last, printed_at = None, -_EVERY
     sets = () if spec.own is None else (spec.own,)
     try:
         for last in sweep(
             spec, store, jobs=arguments.jobs, scheduler=arguments.scheduler, sets=sets
         ):
-            if last.seconds - said >= _EVERY or last.done == last.total:
-                said = last.seconds
+            if last.seconds - printed_at >= _EVERY or last.done == last.total:
+                printed_at = last.seconds
                 print(_progress(last), file=sys.stderr)
     except KeyboardInterrupt:
         if last is None:
@@ -137,6 +139,8 @@ def _made(spec: SweepSpec, store: Runs, place: str, arguments: argparse.Namespac
     }
 
 
-def _progress(made: Made) -> str:
-    left = made.remaining
-    return f"{made.done}/{made.total} runs" + ("" if left is None else f", about {left:.0f} s left")
+def _progress(state: Made) -> str:
+    left = state.remaining
+    return f"{state.done}/{state.total} runs" + (
+        "" if left is None else f", about {left:.0f} s left"
+    )

@@ -90,8 +90,8 @@ def data_dir() -> Path:
 def catalogue() -> dict[str, Entry]:
     """All datasets by name, in the order of the file."""
     return {
-        name: typed(Entry, {"name": name, **said}, f"data/catalogue.toml, {name}")
-        for name, said in facts("catalogue").items()
+        name: typed(Entry, {"name": name, **fields}, f"data/catalogue.toml, {name}")
+        for name, fields in facts("catalogue").items()
     }
 
 
@@ -99,7 +99,7 @@ def names(*holds: str) -> tuple[str, ...]:
     """The datasets of the catalogue that hold one of these ("ratings", "images", "documents"), in
     order; all without an argument. Own sets are not among them.
     """
-    return tuple(name for name, known in catalogue().items() if not holds or known.holds in holds)
+    return tuple(name for name, record in catalogue().items() if not holds or record.holds in holds)
 
 
 def entry(name: str, *holds: str) -> Entry:

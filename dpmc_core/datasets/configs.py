@@ -325,6 +325,6 @@ def config_of(dataset: str, *holds: str) -> type[Data]:
 
     Raises ``ParameterError`` that lists the names.
     """
-    known = entry(dataset, *holds)
-    names = known.name, *known.options, known.holds
+    record = entry(dataset, *holds)
+    names = record.name, *record.options, record.holds
     return next(_CONFIGS[name] for name in names if name in _CONFIGS)

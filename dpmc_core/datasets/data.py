@@ -25,17 +25,17 @@ from dpmc_core.errors import DataError
 Made = TypeVar("Made")
 
 
-def _kept(make: Callable[..., Made], data: Data, *given: object) -> Made:
+def _cached(make: Callable[..., Made], data: Data, *given: object) -> Made:
     """``make(data, *given)``, or what it gave before: of a user's own set kept with that set, of
     others by this process.
     """
-    found: Made
+    result: Made
     if user_datasets.is_own(data.dataset):
         mine = user_datasets.find(data.dataset)
-        found = mine.kept((make.__name__, data, *given), lambda: make(data, *given))
+        result = mine.cached((make.__name__, data, *given), lambda: make(data, *given))
     else:
-        found = _shared(make)(data, *given)
-    return found
+        result = _shared(make)(data, *given)
+    return result
 
 
 @cache
@@ -51,7 +51,7 @@ def _make(data: Any) -> Any:
 def ratings_of(data: RatingsData) -> Ratings:
     """All ratings. Raises ``DatasetMissingError`` or ``DataError``."""
     if not user_datasets.is_own(data.dataset):
-        return _kept(_make, _whole(data))
+        return _cached(_make, _whole(data))
     mine = user_datasets.find(data.dataset)
     if mine.ratings is None:
         raise DataError(f"{mine.entry.title} hold no ratings, which are needed here.")
@@ -66,9 +66,9 @@ def split_of(data: RatingsData, seed: int) -> Split:
     anybody can make.
     """
     if data.split == "random":
-        split = _kept(_split, _whole(data), data.test_fraction, seed)
+        split = _cached(_split, _whole(data), data.test_fraction, seed)
     else:
-        split = _kept(_published, _whole(data))
+        split = _cached(_published, _whole(data))
     return some_users(split, data.user_share, seed)
 
 
@@ -77,7 +77,7 @@ def user_split_of(data: RatingsData, seed: int) -> UserSplit:
 
     A share ``test_fraction`` of those who like five items or more is held out, by ``seed``.
     """
-    return _kept(_user_split, _whole(data), data.test_fraction, seed)
+    return _cached(_user_split, _whole(data), data.test_fraction, seed)
 
 
 def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
@@ -86,11 +86,11 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     Raises ``DatasetMissingError`` or ``DataError``.
     """
     if not clean and data.contaminated:
-        return _kept(_corrupted, data)
+        return _cached(_corrupted, data)
     if user_datasets.is_own(data.dataset):
         mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
         return mine
-    return _kept(_make, uncorrupted(data))
+    return _cached(_make, uncorrupted(data))
 
 
 def uncovered_by(data: Data) -> tuple[str, ...]:

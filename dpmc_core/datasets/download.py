@@ -43,27 +43,27 @@ def fetch(
     archive that tries to leave it, and ``Cancelled`` when ``cancelled()`` turns true. Whatever was
     there before stays unless the new set is complete.
     """
-    known = entry(name)
-    if known.kind != "files":
+    record = entry(name)
+    if record.kind != "files":
         raise ParameterError(
             "dataset",
             name,
             "a set with files; synthetic sets are made here, bundled ones are installed: they "
             "need no download",
         )
-    if not known.fetchable:
+    if not record.fetchable:
         raise DownloadError(
-            f"{known.title} has no address with a checksum that this app could hold it to. Get "
-            f"it from {known.page} and put {known.files[0]} into {known.place}."
+            f"{record.title} has no address with a checksum that this app could hold it to. Get "
+            f"it from {record.page} and put {record.files[0]} into {record.place}."
         )
     root = data_dir()
     try:
         root.mkdir(parents=True, exist_ok=True)
-        for leftover in root.glob(f".{known.folder}-*"):  # of a fetch that was killed
+        for leftover in root.glob(f".{record.folder}-*"):  # of a fetch that was killed
             if time.time() - leftover.stat().st_mtime > _LEFTOVER_SECONDS:
                 shutil.rmtree(leftover, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=f".{known.folder}-", dir=root) as temporary:
-            archive = _download(known, Path(temporary), progress, cancelled)
+        with tempfile.TemporaryDirectory(prefix=f".{record.folder}-", dir=root) as temporary:
+            archive = _download(record, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"
             # a damaged zip is told by its name
             if archive.suffix == ".zip" or zipfile.is_zipfile(archive):
@@ -72,27 +72,27 @@ def fetch(
                 unpack_tar(archive, fresh)
             else:
                 fresh.mkdir()
-                shutil.copy(archive, fresh / known.files[0])
-            missing = [file for file in known.files if not (fresh / file).exists()]
+                shutil.copy(archive, fresh / record.files[0])
+            missing = [file for file in record.files if not (fresh / file).exists()]
             if missing:
                 raise DownloadError(
-                    f"{known.title}: the archive holds no {missing[0]}; nothing was changed."
+                    f"{record.title}: the archive holds no {missing[0]}; nothing was changed."
                 )
             if cancelled():
-                raise Cancelled(f"{known.title}: download cancelled; nothing was changed.")
-            _replace(fresh, known.path(), Path(temporary) / "old")
+                raise Cancelled(f"{record.title}: download cancelled; nothing was changed.")
+            _replace(fresh, record.path(), Path(temporary) / "old")
     except DownloadError:
         raise
     except PermissionError as error:
         raise DownloadError(
-            f"{known.title} cannot be stored: the data folder is read-only. Point DPMC_DATA_DIR "
+            f"{record.title} cannot be stored: the data folder is read-only. Point DPMC_DATA_DIR "
             "at a folder you may write to."
         ) from error
     except OSError as error:
         raise DownloadError(
-            f"{known.title} cannot be stored in the data folder: {reason(error)}."
+            f"{record.title} cannot be stored in the data folder: {reason(error)}."
         ) from error
-    return known.path()
+    return record.path()
 
 
 class _Meter:
@@ -123,37 +123,37 @@ class _Meter:
 
 
 def _download(
-    known: Entry, folder: Path, progress: Progress | None, cancelled: Callable[[], bool]
+    record: Entry, folder: Path, progress: Progress | None, cancelled: Callable[[], bool]
 ) -> Path:
-    name = PurePosixPath(known.url).name
-    meter = _Meter(known.title, progress, cancelled)
+    name = PurePosixPath(record.url).name
+    meter = _Meter(record.title, progress, cancelled)
     downloader = pooch.HTTPDownloader(
         progressbar=meter, timeout=30, headers={"User-Agent": "dpmc-lab"}
     )
     try:
         pooch.get_logger().setLevel("WARNING")
-        kind, _, digest = known.checksum.partition(":")
-        found = pooch.retrieve(
-            known.url,
-            known_hash=None if kind == "git-blob" else known.checksum,
+        kind, _, digest = record.checksum.partition(":")
+        path = pooch.retrieve(
+            record.url,
+            known_hash=None if kind == "git-blob" else record.checksum,
             fname=name,
             path=folder,
             downloader=downloader,
         )
-        if kind == "git-blob" and git_blob(Path(found)) != digest:
+        if kind == "git-blob" and git_blob(Path(path)) != digest:
             raise ValueError("wrong git blob")
     except requests.exceptions.RequestException as error:
         kind = "the connection was lost" if meter.done else "no connection"
         raise DownloadError(
-            f"{known.title} could not be fetched from {known.url} ({kind}). Nothing was "
+            f"{record.title} could not be fetched from {record.url} ({kind}). Nothing was "
             "changed; try again with a network, or use a synthetic set."
         ) from error
     except ValueError as error:  # pooch's word for a wrong checksum
         raise DownloadError(
-            f"{known.title}: what came from {known.url} is not the published file (wrong "
+            f"{record.title}: what came from {record.url} is not the published file (wrong "
             "checksum: truncated or altered). Nothing was changed; try again."
         ) from error
-    return Path(found)
+    return Path(path)
 
 
 def git_blob(path: Path) -> str:

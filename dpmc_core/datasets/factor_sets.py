@@ -21,42 +21,42 @@ from dpmc_core.paths import text_lines
 Faces = tuple[np.ndarray, tuple[str, ...]]
 
 
-def _lfw(known: Entry) -> Faces:
+def _lfw(record: Entry) -> Faces:
     """The first 100 of scikit-image's 200 patches are faces, 25×25, values 0 to 1."""
-    return np.load(known.file, allow_pickle=False)[:100], ()
+    return np.load(record.file, allow_pickle=False)[:100], ()
 
 
-def _olivetti(known: Entry) -> Faces:
+def _olivetti(record: Entry) -> Faces:
     """400 faces of 40 people, stored 4096×400 in MATLAB's column order.
 
     Ten of each person, one after the other.
     """
-    (faces,) = read_variables(known.file, ("faces",))
-    stack = _columns(faces.T, 64, known)
+    (faces,) = read_variables(record.file, ("faces",))
+    stack = _columns(faces.T, 64, record)
     return stack, tuple(f"person {k // 10 + 1}" for k in range(len(stack)))
 
 
-def _cbcl(known: Entry) -> Faces:
+def _cbcl(record: Entry) -> Faces:
     """The file holds a negative.
 
     Pixel (0..255) = 256 − 256·M, images 19×19 in column order.
     """
-    (table,) = read_variables(known.file, ("M",))
-    return _columns(1.0 - np.asarray(table, dtype=np.float64).T, 19, known), ()
+    (table,) = read_variables(record.file, ("M",))
+    return _columns(1.0 - np.asarray(table, dtype=np.float64).T, 19, record), ()
 
 
-def _yaleb(known: Entry) -> Faces:
+def _yaleb(record: Entry) -> Faces:
     """2,414 faces of 38 people under different light, 32×32 in column order, values 0 to 255."""
-    table, people = read_variables(known.file, ("fea", "gnd"))
-    return _columns(table, 32, known), tuple(f"person {int(k)}" for k in np.ravel(people))
+    table, people = read_variables(record.file, ("fea", "gnd"))
+    return _columns(table, 32, record), tuple(f"person {int(k)}" for k in np.ravel(people))
 
 
-def _columns(table: object, side: int, known: Entry) -> np.ndarray:
+def _columns(table: object, side: int, record: Entry) -> np.ndarray:
     """Images from a ``table`` with one a row, its pixels column by column."""
     rows = np.asarray(table)
     if rows.ndim != 2 or rows.shape[1] != side * side or rows.dtype.kind not in "uif":
         raise DataError(
-            f"{known.title}: {known.files[0]} must hold one image of {side}×{side} numbers a "
+            f"{record.title}: {record.files[0]} must hold one image of {side}×{side} numbers a "
             f"row; it has shape {rows.shape}."
         )
     return rows.reshape(-1, side, side).transpose(0, 2, 1)
@@ -75,23 +75,23 @@ def load_samples(
     ``DatasetMissingError`` when its files are not here, ``DataError`` when they are damaged or the
     filter leaves nothing.
     """
-    known = entry(name, "images", "documents")
-    if known.synthetic:
+    record = entry(name, "images", "documents")
+    if record.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
-    require(known)
+    require(record)
     filtered = chosen or TextFilter()
-    with reading(known):
-        if known.holds == "images":
-            stack, people = IMAGE_READERS[known.format](known)
-            samples = Samples.of_images(stack, name=known.title, labels=people)
-        elif known.format == "cai-counts":
-            samples = _cai(known, filtered, term_share, seed)
+    with reading(record):
+        if record.holds == "images":
+            stack, people = IMAGE_READERS[record.format](record)
+            samples = Samples.of_images(stack, name=record.title, labels=people)
+        elif record.format == "cai-counts":
+            samples = _cai(record, filtered, term_share, seed)
         else:
-            texts, labels = _TEXT_READERS[known.format](known, seed)
-            samples = samples_of_texts(texts, name=known.title, chosen=filtered, labels=labels)
-    if known.holds == "images" and known.samples and len(samples) != known.samples:
+            texts, labels = _TEXT_READERS[record.format](record, seed)
+            samples = samples_of_texts(texts, name=record.title, chosen=filtered, labels=labels)
+    if record.holds == "images" and record.samples and len(samples) != record.samples:
         raise DataError(
-            f"{known.title}: {len(samples):,} images were read where {known.samples:,} are "
+            f"{record.title}: {len(samples):,} images were read where {record.samples:,} are "
             "expected; the file is of another version."
         )
     return samples
@@ -100,19 +100,19 @@ def load_samples(
 Texts = tuple[list[str], tuple[str, ...]]  # and their labels, if any
 
 
-def _one_a_line(known: Entry, _: int) -> Texts:
-    lines = text_lines(known.file.read_text(encoding="utf-8"))
+def _one_a_line(record: Entry, _: int) -> Texts:
+    lines = text_lines(record.file.read_text(encoding="utf-8"))
     return [line for line in lines if line.strip()], ()
 
 
-def _bbc(known: Entry, _: int) -> Texts:
+def _bbc(record: Entry, _: int) -> Texts:
     """A folder per class, a file per article; some are not valid UTF-8, read as Latin-1."""
-    return _folders(known.path(), "*.txt")
+    return _folders(record.path(), "*.txt")
 
 
-def _newsgroups(known: Entry, _: int) -> Texts:
+def _newsgroups(record: Entry, _: int) -> Texts:
     """Headers, which name the group, are cut; quoted replies and signatures stay."""
-    texts, labels = _folders(known.path() / "20news-bydate-train", "*")
+    texts, labels = _folders(record.path() / "20news-bydate-train", "*")
     return [text.partition("\n\n")[2] for text in texts], labels
 
 
@@ -129,11 +129,11 @@ UCI_CLASSES = {"b": "business", "e": "entertainment", "t": "science and technolo
 _PER_CLASS = 750
 
 
-def _uci(known: Entry, seed: int) -> Texts:
+def _uci(record: Entry, seed: int) -> Texts:
     """750 titles of each of the four classes, drawn by ``seed`` (nmf-paper section 4.2)."""
     import pandas as pd
 
-    frame = pd.read_csv(known.file, sep="\t", header=None, usecols=[1, 4], quoting=3)
+    frame = pd.read_csv(record.file, sep="\t", header=None, usecols=[1, 4], quoting=3)
     frame.columns = ["title", "category"]
     rng = np.random.default_rng([seed, 0x0C1])
     rows = []
@@ -141,7 +141,7 @@ def _uci(known: Entry, seed: int) -> Texts:
         members = np.flatnonzero((frame["category"] == letter).to_numpy())
         if members.size < _PER_CLASS:
             raise DataError(
-                f"{known.title}: class {letter!r} has {members.size:,} titles where at least "
+                f"{record.title}: class {letter!r} has {members.size:,} titles where at least "
                 f"{_PER_CLASS} are needed."
             )
         rows.append(np.sort(rng.choice(members, _PER_CLASS, replace=False)))
@@ -150,15 +150,17 @@ def _uci(known: Entry, seed: int) -> Texts:
     return [str(title) for title in picked["title"]], labels
 
 
-def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
+def _cai(record: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     """Counts without words, N×D as ``fea``, classes as ``gnd``.
 
     A ``share`` of the terms drawn by ``seed``, as the paper draws a tenth.
     """
-    fea, classes = read_variables(known.file, ("fea", "gnd"))
+    fea, classes = read_variables(record.file, ("fea", "gnd"))
     table: Any = fea
     if not sparse.issparse(fea):
-        raise DataError(f"{known.title}: fea must be a sparse matrix of counts, documents as rows.")
+        raise DataError(
+            f"{record.title}: fea must be a sparse matrix of counts, documents as rows."
+        )
     counts = sparse.csc_array(table.T.astype(np.float64))
     terms = np.arange(counts.shape[0])
     if share < 1:
@@ -168,7 +170,7 @@ def _cai(known: Entry, chosen: TextFilter, share: float, seed: int) -> Samples:
     return samples_of_counts(
         counts,
         tuple(f"term {k + 1}" for k in terms),
-        name=known.title,
+        name=record.title,
         chosen=chosen,
         labels=tuple(f"topic {int(k)}" for k in np.ravel(classes)),
         public_words=chosen.word_list == "published",

@@ -93,20 +93,20 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     """
     if zeros not in ZEROS:
         raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
-    known = entry(name, "ratings")
-    if known.synthetic:
+    record = entry(name, "ratings")
+    if record.synthetic:
         raise ParameterError("dataset", name, "a dataset with files; synthetic sets are generated")
-    require(known)
-    with reading(known):
-        if "zeros" in known.options:
-            ratings = _sweetrs(known, zeros)
+    require(record)
+    with reading(record):
+        if "zeros" in record.options:
+            ratings = _sweetrs(record, zeros)
         else:
-            ratings = _READERS[known.format](known)
-    expected = known.ratings
-    if "zeros" not in known.options and len(ratings) != expected:
+            ratings = _READERS[record.format](record)
+    expected = record.ratings
+    if "zeros" not in record.options and len(ratings) != expected:
         raise DataError(
-            f"{known.title}: {len(ratings):,} ratings were read where {expected:,} are "
-            f"expected; the file in {known.place} is cut short or of another version. Fetch the "
+            f"{record.title}: {len(ratings):,} ratings were read where {expected:,} are "
+            f"expected; the file in {record.place} is cut short or of another version. Fetch the "
             "dataset again."
         )
     return replace(ratings, public=dict.fromkeys(FACTS, "public by publication"))
@@ -118,52 +118,52 @@ def published_split(name: str) -> Split:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
-    known = entry(name)
+    record = entry(name)
     whole = load(name)
     parts = []
     for file in ("u1.base", "u1.test"):
-        path = known.path() / file
+        path = record.path() / file
         if not path.is_file():
             raise DatasetMissingError(
-                f"{known.title}: {file} is not in {known.place}; fetch the dataset again."
+                f"{record.title}: {file} is not in {record.place}; fetch the dataset again."
             )
-        with reading(known):
+        with reading(record):
             rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
         users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
         parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
     if not np.array_equal(np.sort(np.concatenate(cells[:2])), np.sort(cells[2])):
         raise DataError(
-            f"{known.title}: u1.base and u1.test hold {len(parts[0]):,} and {len(parts[1]):,} "
+            f"{record.title}: u1.base and u1.test hold {len(parts[0]):,} and {len(parts[1]):,} "
             "ratings, which are not those of u.data; the files are cut short or of another "
             "version. Fetch the dataset again."
         )
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
 
 
-def require(known: Entry) -> None:
+def require(record: Entry) -> None:
     """Raise ``DatasetMissingError``, saying how to get it, unless the set is on this machine."""
-    if known.present():
+    if record.present():
         return
-    if known.kind == "bundled":
+    if record.kind == "bundled":
         raise DatasetMissingError(
-            f"{known.title} ships with the package {known.package}, which is not installed; run "
+            f"{record.title} ships with the package {record.package}, which is not installed; run "
             "'make run' again."
         )
-    if not known.fetchable:
+    if not record.fetchable:
         raise DatasetMissingError(
-            f"{known.title} is not on this machine. Get it from {known.page} and put "
-            f"{known.files[0]} into {known.place}, or use a set that ships with the app."
+            f"{record.title} is not on this machine. Get it from {record.page} and put "
+            f"{record.files[0]} into {record.place}, or use a set that ships with the app."
         )
     raise DatasetMissingError(
-        f"{known.title} is not on this machine (looked in {known.place}). Fetch it on the "
-        f"Datasets page or with 'python -m dpmc_core datasets fetch {known.name}', or use a "
+        f"{record.title} is not on this machine (looked in {record.place}). Fetch it on the "
+        f"Datasets page or with 'python -m dpmc_core datasets fetch {record.name}', or use a "
         "synthetic set, which needs no network."
     )
 
 
 @contextmanager
-def reading(known: Entry) -> Iterator[None]:
+def reading(record: Entry) -> Iterator[None]:
     """Turn whatever a damaged file is met with into ``DataError``."""
     try:
         yield
@@ -171,7 +171,7 @@ def reading(known: Entry) -> Iterator[None]:
         raise
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(
-            f"{known.title}: a file in {known.place} cannot be read ({reason(error)}); it is "
+            f"{record.title}: a file in {record.place} cannot be read ({reason(error)}); it is "
             "damaged or of another version. Fetch the dataset again."
         ) from error
 
@@ -191,7 +191,7 @@ def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> p
 
 
 def _ratings(
-    known: Entry, frame: pd.DataFrame, titles: dict[int, str], genres: dict[int, str]
+    record: Entry, frame: pd.DataFrame, titles: dict[int, str], genres: dict[int, str]
 ) -> Ratings:
     """Renumber users and items from 0 without gaps, in order of their ids.
 
@@ -199,68 +199,70 @@ def _ratings(
     """
     _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
     item_ids, items = np.unique(frame["item"].to_numpy(), return_inverse=True)
-    low, high = known.scale
+    low, high = record.scale
     return Ratings.checked(
         users,
         items,
         frame["value"].to_numpy(dtype=np.float64),
         low=low,
         high=high,
-        name=known.title,
+        name=record.title,
         item_labels=tuple(titles.get(int(k), f"item {k}") for k in item_ids) if titles else (),
-        item_features=_flags([genres.get(int(k), "") for k in item_ids], known),
+        item_features=_flags([genres.get(int(k), "") for k in item_ids], record),
     )
 
 
-def _flags(listed: list[str], known: Entry) -> ItemFeatures | None:
+def _flags(listed: list[str], record: Entry) -> ItemFeatures | None:
     """A feature of 0 or 1 for each genre of texts with | between; None where there is none."""
     each = [set(text.split("|")) - {"", "(no genres listed)"} for text in listed]
     names = sorted(set().union(*each))
     if not names:
         return None
     flags = [[float(name in has) for name in names] for has in each]
-    return ItemFeatures.checked(names, flags, len(listed), f"{known.title}, genres")
+    return ItemFeatures.checked(names, flags, len(listed), f"{record.title}, genres")
 
 
-def _ml_100k(known: Entry) -> Ratings:
-    rows = _table(known.file, sep="\t")
+def _ml_100k(record: Entry) -> Ratings:
+    rows = _table(record.file, sep="\t")
     titles: tuple[str, ...] = ()
     features = None
-    films = known.path() / "u.item"
+    films = record.path() / "u.item"
     if films.is_file():
         lines = text_lines(films.read_text(encoding="latin-1"))
         cells = [line.split("|") for line in lines if line]
         titles = tuple(row[1] for row in cells)
         flags = [row[-len(_GENRES_100K) :] for row in cells]
-        features = ItemFeatures.checked(_GENRES_100K, flags, known.items, f"{known.title}, u.item")
+        features = ItemFeatures.checked(
+            _GENRES_100K, flags, record.items, f"{record.title}, u.item"
+        )
     return Ratings.checked(
         rows["user"].to_numpy() - 1,
         rows["item"].to_numpy() - 1,
         rows["value"].to_numpy(),
-        n_users=known.users,
-        n_items=known.items,
-        low=known.scale[0],
-        high=known.scale[1],
-        name=known.title,
+        n_users=record.users,
+        n_items=record.items,
+        low=record.scale[0],
+        high=record.scale[1],
+        name=record.title,
         item_labels=titles,
         item_features=features,
     )
 
 
-def _ml_double_colon(known: Entry) -> Ratings:
+def _ml_double_colon(record: Entry) -> Ratings:
     """ML-1M and ML-10M: user::item::rating::time.
 
     Read with ':' as separator, which leaves empty columns between.
     """
-    frame = _table(known.file, sep=":", columns=(0, 2, 4))
+    frame = _table(record.file, sep=":", columns=(0, 2, 4))
     titles, genres = {}, {}
-    films = known.path() / "movies.dat"
+    films = record.path() / "movies.dat"
     if films.is_file():
         for line in text_lines(old_text(films)):  # ML-1M is in Latin-1
             number, title, *rest = line.split("::")
             titles[int(number)] = title
             genres[int(number)] = rest[0].strip() if rest else ""
-    return _ratings(known, frame, titles, genres)
+    return _ratings(record, frame, titles, genres)
 
 
 def old_text(path: Path) -> str:
@@ -272,31 +274,31 @@ def old_text(path: Path) -> str:
         return raw.decode("latin-1")
 
 
-def _ml_20m(known: Entry) -> Ratings:
+def _ml_20m(record: Entry) -> Ratings:
     import pandas as pd
 
-    frame = pd.read_csv(known.file, usecols=["userId", "movieId", "rating"])
+    frame = pd.read_csv(record.file, usecols=["userId", "movieId", "rating"])
     frame.columns = ["user", "item", "value"]
     titles, genres = {}, {}
-    films = known.path() / "movies.csv"
+    films = record.path() / "movies.csv"
     if films.is_file():
         movies = pd.read_csv(films, keep_default_na=False)  # a film may be called "NA"
         titles = dict(zip(movies["movieId"], movies["title"], strict=True))
         if "genres" in movies:
             genres = dict(zip(movies["movieId"], movies["genres"], strict=True))
-    return _ratings(known, frame, titles, genres)
+    return _ratings(record, frame, titles, genres)
 
 
-def _sweetrs(known: Entry, zeros: str) -> Ratings:
+def _sweetrs(record: Entry, zeros: str) -> Ratings:
     """Users and products are numbered from the whole file, so both readings of 0 give one matrix
     shape. A pair that occurs twice (50 do) counts once, with its later row.
     """
     import pandas as pd
 
-    frame = pd.read_csv(known.file)
-    if len(frame) != known.ratings:
+    frame = pd.read_csv(record.file)
+    if len(frame) != record.ratings:
         raise DataError(
-            f"{known.title}: {len(frame):,} rows were read where {known.ratings:,} are "
+            f"{record.title}: {len(frame):,} rows were read where {record.ratings:,} are "
             "expected; fetch the dataset again."
         )
     _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
@@ -309,11 +311,11 @@ def _sweetrs(known: Entry, zeros: str) -> Ratings:
         users[keep],
         items[keep],
         values[keep],
-        n_users=known.users,
-        n_items=known.items,
+        n_users=record.users,
+        n_items=record.items,
         low=1.0 if zeros == "missing" else 0.0,
         high=5.0,
-        name=f"{known.title} (0 as {'missing' if zeros == 'missing' else 'a rating'})",
+        name=f"{record.title} (0 as {'missing' if zeros == 'missing' else 'a rating'})",
         item_labels=tuple(str(p) for p in products),
     )
 

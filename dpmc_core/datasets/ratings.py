@@ -288,11 +288,11 @@ def label_hashes(count: int, labels: Sequence[str], purpose: str) -> NDArray[np.
 
 def hashes(names: Iterable[str], key: bytes) -> NDArray[np.uint64]:
     """64 bits of each name, by ``key``."""
-    found = (
+    digests = (
         hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest()
         for name in names
     )
-    return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def one_sided(of_what: str, held_out: NDArray[np.bool_], fraction: float, seed: int) -> str:
@@ -357,17 +357,17 @@ def some_users(split: Split, share: float, seed: int) -> Split:
         return split
     rows = split.train.n_users
     order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(rows)
-    kept = np.sort(order[: number_of_users(share, rows)])
+    retained = np.sort(order[: number_of_users(share, rows)])
     row = np.full(rows, -1)
-    row[kept] = np.arange(kept.size)
+    row[retained] = np.arange(retained.size)
 
     def of(ratings: Ratings) -> Ratings:
         part = ratings.take(row[ratings.users] >= 0)
         truth = part.truth
         if truth is not None:
-            truth = replace(truth, left=truth.left[kept])
+            truth = replace(truth, left=truth.left[retained])
         users = row[part.users].astype(np.int32)
-        return replace(part, users=users, n_users=kept.size, user_labels=(), truth=truth)
+        return replace(part, users=users, n_users=retained.size, user_labels=(), truth=truth)
 
     train, test = of(split.train), of(split.test)
     if not len(test) or not len(train):

@@ -133,17 +133,17 @@ class Samples:
             )
         flat = stack.reshape(len(stack), -1).T
         check_entries(flat, name, "pixel", "image")
-        kept = np.asarray(flat.any(axis=0))
-        blank = int((~kept).sum())
-        if not kept.any():
+        retained = np.asarray(flat.any(axis=0))
+        blank = int((~retained).sum())
+        if not retained.any():
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
-        if not kept.all():
-            said = counted(blank, "image is all black:", "images are all black:")
-            notes = (*notes, f"{said} left out.")
-            labels = tuple(compress(labels, kept))
+        if not retained.all():
+            phrase = counted(blank, "image is all black:", "images are all black:")
+            notes = (*notes, f"{phrase} left out.")
+            labels = tuple(compress(labels, retained))
         return cls(
-            of=Places.all_of(len(kept)).where(kept),
-            values=unit_columns(flat[:, kept]),
+            of=Places.all_of(len(retained)).where(retained),
+            values=unit_columns(flat[:, retained]),
             unit="image",
             name=name,
             shape=(stack.shape[1], stack.shape[2]),

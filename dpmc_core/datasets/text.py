@@ -116,17 +116,17 @@ def public_words(language: str, count: int, stop_words: bool) -> tuple[str, ...]
 
     often = SpellChecker(language=LANGUAGES[language]).word_frequency.dictionary
     word = re.compile(word_pattern())
-    known = sorted((w for w in often if word.fullmatch(w)), key=lambda w: (-often[w], w))
+    ranked = sorted((w for w in often if word.fullmatch(w)), key=lambda w: (-often[w], w))
     if stop_words:
-        left_out = ENGLISH_STOP_WORDS if language == "english" else set(known[:_COMMONEST])
-        known = [word for word in known if word not in left_out]
-    return tuple(sorted(known[:count]))
+        left_out = ENGLISH_STOP_WORDS if language == "english" else set(ranked[:_COMMONEST])
+        ranked = [word for word in ranked if word not in left_out]
+    return tuple(sorted(ranked[:count]))
 
 
 def tokens(texts: Sequence[str], words: Sequence[str]) -> list[list[str]]:
     """Each document as its words in order, those in ``words`` only."""
-    known, analyse = set(words), _vectorizer().build_analyzer()
-    return [[word for word in analyse(text) if word in known] for text in texts]
+    vocabulary, analyse = set(words), _vectorizer().build_analyzer()
+    return [[word for word in analyse(text) if word in vocabulary] for text in texts]
 
 
 def samples_of_texts(

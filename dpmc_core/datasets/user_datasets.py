@@ -33,7 +33,7 @@ class UserDataset(Protocol):
 
     def samples(self, chosen: Any) -> Any: ...
 
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any: ...
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any: ...
 
     def words(self) -> str: ...
 
@@ -83,15 +83,15 @@ def find(name: str) -> UserDataset:
 
     Raises ``ParameterError`` where there is none in this context.
     """
-    found = current().get(name)
-    if found is None:
+    dataset = current().get(name)
+    if dataset is None:
         raise ParameterError(
             "dataset",
             name,
             "a set of this visit; your own data is known only where it was read: choose the "
             "file again on the Datasets page, or give it with --data",
         )
-    mine: UserDataset = found
+    mine: UserDataset = dataset
     return mine
 
 
@@ -114,9 +114,9 @@ def flags(values: Mapping[str, Any]) -> list[str]:
 def keywords(values: Mapping[str, Any]) -> str:
     """Arguments of a call in Python; an own ``dataset`` is ``mine``, which ``lines_of`` reads."""
     own = is_own(values.get("dataset", ""))
-    said = {name: repr(value) for name, value in values.items()}
-    said |= {"dataset": "mine.name"} if own else {}
-    return ", ".join(f"{name}={value}" for name, value in said.items())
+    arguments = {name: repr(value) for name, value in values.items()}
+    arguments |= {"dataset": "mine.name"} if own else {}
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def lines_of(name: str) -> str:

@@ -63,7 +63,7 @@ class FolderSet:
         del chosen
         raise DataError(f"{self.entry.title} is in partitions: only 'large' works on it.")
 
-    def kept(self, key: Any, make: Any) -> Any:
+    def cached(self, key: Any, make: Any) -> Any:
         """Nothing is kept."""
         del key
         return make()

@@ -185,13 +185,13 @@ def test_who_is_a_user_of_a_wide_table_is_asked(
 def test_a_slip_beyond_an_end_of_stars_widens_the_scale_only_if_one_says_so(slip: float) -> None:
     values = STARS.copy()
     values[5, 5] = slip
-    (question,) = read_table(wide_csv(values)).asked
+    (question,) = read_table(wide_csv(values)).questions
     assert f"{slip:g} stands in 1 cell, first in line 7; all others are 1 to 5." in question.text
     assert question.choices == ("", f"{slip:g}")
     for choice, scale in (("", (min(1, slip), max(5, slip))), (f"{slip:g}", (1, 5))):
         again = read_table(wide_csv(values), missing=choice)
         assert again.entry.scale == scale
-        assert again.asked == ()
+        assert again.questions == ()
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_columns_of_counts_are_asked_about_and_those_of_ratings_are_not(
 ) -> None:
     rows = (f"u{k % 9},i{k},{k % most}" for k in range(90))
     own_set = read_table(table_of(*rows, header=f"user,item,{name}"))
-    texts = [question.text for question in own_set.asked if question.field == "value"]
+    texts = [question.text for question in own_set.questions if question.field == "value"]
     assert len(texts) == (most == 40)
     assert all(f"'{name}' looks like counts" in text for text in texts)
     assert set(texts) <= set(own_set.doubts)
@@ -228,7 +228,7 @@ def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
     data = table_of(*rows, header="title,rating,votes,year,len")
     preview = own.inspect("ratings", "a.csv", data)
     assert (preview.reading.layout, preview.reading.value) == ("long", "rating")
-    (text,) = (question.text for question in preview.asked if question.field == "user")
+    (text,) = (question.text for question in preview.questions if question.field == "user")
     assert "No column says that it names users" in text
 
 

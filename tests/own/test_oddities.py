@@ -209,7 +209,7 @@ def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
             own_set = read_table(data.encode())
             entry = own_set.entry
             assert (entry.users, entry.items, entry.ratings) == (9, 7, 63)
-            assert own_set.asked == ()
+            assert own_set.questions == ()
             assert entry.scale[1] == high
 
 

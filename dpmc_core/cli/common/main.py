@@ -126,8 +126,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stopped", file=sys.stderr)
         return 130
     except (ArithmeticError, MemoryError, RecursionError) as error:
-        said = f"these values cannot be computed with ({type(error).__name__}: {error})."
-        return _failed(said, words)
+        message = f"these values cannot be computed with ({type(error).__name__}: {error})."
+        return _failed(message, words)
     except BrokenPipeError:
         # the reader has gone: nothing more to say
         _nothing_more()
@@ -142,11 +142,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 130 if getattr(arguments, "stopped", False) else 0
 
 
-def _failed(said: str, words: Sequence[str]) -> int:
+def _failed(message: str, words: Sequence[str]) -> int:
     """Say what was wrong; where JSON was asked for, in JSON too. Returns the exit code."""
-    print(printable(f"error: {said}"), file=sys.stderr)
+    print(printable(f"error: {message}"), file=sys.stderr)
     if "--json" in words:
-        print(json.dumps({"error": said}))
+        print(json.dumps({"error": message}))
     return 2
 
 

@@ -58,12 +58,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_parameters(
-    group: Any, found: Mapping[str, Parameter], shown: Iterable[str] | None = None
+    group: Any, params: Mapping[str, Parameter], shown: Iterable[str] | None = None
 ) -> None:
     """A flag for each parameter; those that are not ``shown`` work, and help is silent on them.
     Numbers are checked where they are typed, names by what they are given to.
     """
-    for name, p in found.items():
+    for name, p in params.items():
         text = argparse.SUPPRESS
         if shown is None or name in shown:
             usual = "" if p.default is None else f" ({_shown(p.default)})"
@@ -129,9 +129,9 @@ def add_spec(
     data = parser.add_argument_group("data")
     text = argparse.SUPPRESS if only else "one of " + ", ".join(names(*holds))
     data.add_argument("--dataset", metavar="NAME", help=text)
-    known = _of(config_of(name) for name in names(*holds))
+    params = _of(config_of(name) for name in names(*holds))
     shown = ["test_fraction"] if only else _of(config_of(name) for name in sets)
-    add_parameters(data, known, shown)
+    add_parameters(data, params, shown)
     noise = parser.add_argument_group("noise")
     noise.add_argument(
         "--mechanism",

@@ -78,7 +78,7 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
     print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
-    for question in mine.asked:
+    for question in mine.questions:
         print(printable(f"please check: {question}"), file=sys.stderr)
     for note in mine.notes:
         print(printable(f"note: {note}"), file=sys.stderr)
@@ -110,7 +110,7 @@ def read_options(
     check_choice("kind", kind, kinds)
     for name in choices:
         if name not in (*own.CHOICES[kind], "visit"):
-            others = [known for known, names in own.CHOICES.items() if name in names]
+            others = [other for other, names in own.CHOICES.items() if name in names]
             hint = (
                 f"; {name} is for {' and '.join(others)}: say kind={others[0]} if that is what "
                 "the file holds"

@@ -67,13 +67,13 @@ def decimal_commas(column: pd.Series) -> pd.Series:
     return _of_words(column, lambda word: bool(re.fullmatch(_COMMA, word)), False)
 
 
-def _of_words(column: pd.Series, found: Callable[[str], T], missing: T) -> pd.Series:
-    """What is found of each cell's text, of each word once."""
+def _of_words(column: pd.Series, convert: Callable[[str], T], missing: T) -> pd.Series:
+    """What ``convert`` makes of each cell's text, of each word once."""
     import pandas as pd
 
-    made: Any = pd.factorize(column)
-    values = np.array([*(found(str(word)) for word in made[1]), missing])
-    return pd.Series(values[made[0]], index=column.index)
+    factorized: Any = pd.factorize(column)
+    values = np.array([*(convert(str(word)) for word in factorized[1]), missing])
+    return pd.Series(values[factorized[0]], index=column.index)
 
 
 def normal(name: str) -> str:
@@ -98,8 +98,8 @@ def coded(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     ids = [int(one) if isinstance(one, float) and one % 1 == 0 else one for one in given]
     # None is no name; the last is for cells that are empty already
     names = np.array([*(normal(str(one)) or None for one in ids), None], dtype=object)
-    again, known = pd.factorize(names)
-    return again[codes], [str(name) for name in known]
+    again, unique = pd.factorize(names)
+    return again[codes], [str(name) for name in unique]
 
 
 def check_choices(reading: object, **allowed: Iterable[str]) -> None:

@@ -54,14 +54,14 @@ class Given:
                 f"{where} has {users:,} users, and users = {self.users:,} says that there are no "
                 "more than that: state the largest number that is possible."
             )
-        said = counted(off[0], "rating is", "ratings are")
-        said += f" off the scale of {low:g} to {high:g} as chosen, and moved onto it."
+        sentence = counted(off[0], "rating is", "ratings are")
+        sentence += f" off the scale of {low:g} to {high:g} as chosen, and moved onto it."
         if 2 * off[1] > users:
-            said += (
+            sentence += (
                 f" Most users have such ratings, which run from {least:g} to {most:g}: widen the "
                 "scale, or correct the column, if one of them is wrong."
             )
-        return [said] * bool(off[0])
+        return [sentence] * bool(off[0])
 
 
 NOTHING = Given()

@@ -92,15 +92,15 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]
             return ImagesReading(), {}
         rows, doubts = _rows(shape, "images", lambda: array_in(file, data))
         return ImagesReading(rows=rows), doubts
-    known = variables_of(file, data)
+    shapes = variables_of(file, data)
     name = min(
-        known,
+        shapes,
         key=lambda n: (
             _LIKELY.index(n.lower()) if n.lower() in _LIKELY else len(_LIKELY),
-            -math.prod(known[n]),
+            -math.prod(shapes[n]),
         ),
     )
-    shape = known[name]
+    shape = shapes[name]
     usual = "pixels" if len(shape) == 2 or shape[2] > max(shape[:2]) else "images"
     rows, doubts = _rows(shape, usual, lambda: variable_in(file, data, name))
     order = "columns" if len(shape) == 2 else "rows"
@@ -149,8 +149,8 @@ def _unlike(stack: NDArray[Any], axes: tuple[int, ...]) -> float:
         return math.inf
     with np.errstate(all="ignore"):
         apart = np.mean([np.mean(np.diff(numbers, axis=axis) ** 2) for axis in axes])
-        found = float(apart / numbers.var())
-    return found if math.isfinite(found) else 0.0
+        ratio = float(apart / numbers.var())
+    return ratio if math.isfinite(ratio) else 0.0
 
 
 def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Samples:
@@ -214,7 +214,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
 def _pictures(
     file: str, data: bytes, side: int
 ) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
-    found, folders, sizes = [], [], set()
+    pictures, folders, sizes = [], [], set()
     total, transparent = 0, False
     for name, content in members(file, data, (".png", ".jpg", ".jpeg")):
         opened = open_picture(name, content)
@@ -232,7 +232,7 @@ def _pictures(
                 "side to bring all of them to."
             )
         transparent |= opened.has_transparency_data
-        found.append(grey_pixels(name, opened, side))
+        pictures.append(grey_pixels(name, opened, side))
         folders.append(printable(folder_of(name)))
     notes = (
         (f"Images were brought to {side}×{side} pixels, their proportions not kept.",)
@@ -240,7 +240,7 @@ def _pictures(
         else ()
     )
     labels = tuple(folders) if len(set(folders)) > 1 else ()
-    return np.stack(found), labels, notes + _ON_WHITE * transparent
+    return np.stack(pictures), labels, notes + _ON_WHITE * transparent
 
 
 def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np.float64]:
@@ -322,12 +322,12 @@ def array_in(file: str, data: bytes) -> NDArray[Any]:
 
 def variable_in(file: str, data: bytes, name: str) -> NDArray[Any]:
     """A variable of a MATLAB file. Raises ``DataError`` or ``ParameterError``."""
-    known = variables_of(file, data)
-    if name not in known:
-        raise ParameterError("variable", name, "one of the file's: " + ", ".join(known))
-    if math.prod(known[name]) > 4 * MOST_NUMBERS:
+    shapes = variables_of(file, data)
+    if name not in shapes:
+        raise ParameterError("variable", name, "one of the file's: " + ", ".join(shapes))
+    if math.prod(shapes[name]) > 4 * MOST_NUMBERS:
         raise DataError(
-            f"{file}: {name} holds {math.prod(known[name]):,} numbers; at most "
+            f"{file}: {name} holds {math.prod(shapes[name]):,} numbers; at most "
             f"{4 * MOST_NUMBERS:,} are allowed."
         )
     held = read_matlab(
@@ -349,7 +349,7 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
             f"{file} is no file of images that is known here: a zip archive of PNG or JPEG, NPY "
             "or MAT is allowed."
         )
-    found = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
+    variables = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
     numeric = (
         "double",
         "single",
@@ -363,18 +363,18 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
         "int64",
         "logical",
     )
-    names = [name for name, _, _ in found]
+    names = [name for name, _, _ in variables]
     if len(set(names)) < len(names):
         raise DataError(f"{file} holds two variables of one name; each name may occur once.")
-    known = {
+    shapes = {
         str(name): tuple(int(n) for n in shape)
-        for name, shape, kind in found
+        for name, shape, kind in variables
         if len(shape) in (2, 3) and kind in numeric and min(shape) > 1
     }
-    if not known:
-        there = ", ".join(f"{name} ({kind})" for name, _, kind in found[:8]) or "none"
+    if not shapes:
+        there = ", ".join(f"{name} ({kind})" for name, _, kind in variables[:8]) or "none"
         raise DataError(f"{file} holds no table or stack of numbers; its variables are: {there}.")
-    return known
+    return shapes
 
 
 def open_picture(name: str, content: bytes) -> Image.Image:

@@ -51,14 +51,14 @@ T = TypeVar("T")
 class Preview:
     """A file as it is probably meant.
 
-    The ``reading`` to correct, what is ``asked`` about it, and what there is to choose from
+    The ``reading`` to correct, the ``questions`` about it, and what there is to choose from
     (columns of a table, variables of a MATLAB file), with a table's first rows.
     """
 
     file: str
     kind: str
     reading: Reading
-    asked: tuple[Question, ...] = ()
+    questions: tuple[Question, ...] = ()
     columns: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     head: pd.DataFrame | None = None
@@ -71,10 +71,10 @@ class OwnSet:
 
     ``entry`` as the catalogue would have it, one of ``ratings``, ``images`` and ``documents``, what
     was left out (``notes``), what of the guess a person should look at and has not said
-    (``asked``), the ``file``, the table of ``items`` ("": none) and the ``reading`` that it came
-    from, and which fields of that were ``given``. ``digest`` is of its name, content and reading:
-    who cannot name the set cannot compute it, and another content has another. Nothing that is
-    worked out of it is kept anywhere else: it goes when the set goes.
+    (``questions``), the ``file``, the table of ``items`` ("": none) and the ``reading`` that it
+    came from, and which fields of that were ``given``. ``digest`` is of its name, content and
+    reading: who cannot name the set cannot compute it, and another content has another.
+    Nothing that is worked out of it is kept anywhere else: it goes when the set goes.
     """
 
     entry: Entry
@@ -83,7 +83,7 @@ class OwnSet:
     given: tuple[str, ...]
     notes: tuple[str, ...]
     digest: bytes
-    asked: tuple[Question, ...] = ()
+    questions: tuple[Question, ...] = ()
     ratings: Ratings | None = None
     images: Samples | None = None
     documents: Documents | None = None
@@ -96,8 +96,8 @@ class OwnSet:
         Of what was worked out only how documents count, which takes long.
         """
         words = {
-            key: made
-            for key, made in self._worked_out.items()
+            key: value
+            for key, value in self._worked_out.items()
             if isinstance(key, tuple) and key[0] == "words"
         }
         return {**self.__dict__, "_worked_out": words}
@@ -110,7 +110,7 @@ class OwnSet:
     @property
     def doubts(self) -> tuple[str, ...]:
         """The sentences that are asked."""
-        return tuple(question.text for question in self.asked)
+        return tuple(question.text for question in self.questions)
 
     @property
     def megabytes(self) -> float:
@@ -127,15 +127,15 @@ class OwnSet:
             size += sum(60 + 2 * len(text) for text in self.documents.texts)
         return size / 1e6
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for this ``key``: a cache that belongs to the set."""
         if key not in self._worked_out:
-            made = make()
+            value = make()
             while len(self._worked_out) >= _KEPT:
                 self._worked_out.pop(next(iter(self._worked_out)), None)
-            self._worked_out[key] = made
-        found: T = self._worked_out[key]
-        return found
+            self._worked_out[key] = value
+        result: T = self._worked_out[key]
+        return result
 
     def samples(self, chosen: TextFilter) -> Samples:
         """Its images, or its documents through the filter ``chosen``.
@@ -147,7 +147,7 @@ class OwnSet:
         documents = self.documents
         if documents is None:
             raise DataError(f"{self.entry.title} are ratings; images or documents are needed here.")
-        return self.kept(
+        return self.cached(
             ("words", chosen),
             lambda: samples_of_texts(
                 documents.texts,
@@ -172,16 +172,16 @@ class OwnSet:
         # an archive may hold other files besides
         holds = {"kind": self.entry.holds} if self.file.lower().endswith(".zip") else {}
         visit = self.name.removeprefix(f"{OWN}{self.entry.holds}").removeprefix("-")
-        said = holds | self.options() | ({"visit": visit} if visit else {})
-        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in said.items()]
+        options = holds | self.options() | ({"visit": visit} if visit else {})
+        chosen = [f"--read {shlex.quote(f'{name}={value}')}" for name, value in options.items()]
         files = (("data", self.file), ("items", self.items))
         given = [f"--{n}{' ='[f[0] == '-']}{shlex.quote(f)}" for n, f in files if f]
         return " ".join([*given, *chosen])
 
     def lines(self) -> str:
         """Its lines of Python, which name it ``mine``."""
-        said = self.options() | {"name": self.name}
-        arguments = "".join(f", {name}={value!r}" for name, value in said.items())
+        keywords = self.options() | {"name": self.name}
+        arguments = "".join(f", {name}={value!r}" for name, value in keywords.items())
         lines = [
             "from pathlib import Path",
             "",
@@ -237,8 +237,13 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
     variables: tuple[str, ...] = ()
     if kind == "images" and file.lower().endswith(".mat"):
         variables = tuple(variables_of(file, data))
-    reading, asked, table = guess(kind, file, data, choices)
-    about: dict[str, Any] = {"file": file, "kind": kind, "asked": asked, "variables": variables}
+    reading, questions, table = guess(kind, file, data, choices)
+    about: dict[str, Any] = {
+        "file": file,
+        "kind": kind,
+        "questions": questions,
+        "variables": variables,
+    }
     if table is not None:
         frame = table.frame
         head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
@@ -261,14 +266,16 @@ def guess(
     if kind == "ratings":
         given = RatingsReading(**choices)
         table = open_table(file, data, given.separator, given.header)
-        reading, asked = guess_ratings(table, {name: getattr(given, name) for name in choices})
+        reading, questions = guess_ratings(table, {name: getattr(given, name) for name in choices})
     elif kind == "documents":
         reading, frame = guess_documents(file, data)
-        table, asked = None if frame is None else Table(frame=frame), ()
+        table, questions = None if frame is None else Table(frame=frame), ()
     else:
         reading, doubts = guess_images(file, data)
-        asked = tuple(Question(name, text) for name, text in doubts.items() if name not in choices)
-    return dataclasses.replace(reading, **choices), asked, table
+        questions = tuple(
+            Question(name, text) for name, text in doubts.items() if name not in choices
+        )
+    return dataclasses.replace(reading, **choices), questions, table
 
 
 def read(
@@ -287,7 +294,7 @@ def read(
     """
     readable(kind, file, data)
     title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
-    reading, asked, table = guess(kind, file, data, choices)
+    reading, questions, table = guess(kind, file, data, choices)
     about: dict[str, Any] = {
         "name": name,
         "title": title,
@@ -312,26 +319,26 @@ def read(
             "ratings": len(ratings),
             "scale": (ratings.low, ratings.high),
         }
-        made: dict[str, Any] = {"ratings": ratings}
+        content: dict[str, Any] = {"ratings": ratings}
     elif isinstance(reading, DocumentsReading):
         documents = documents_of(file, data, reading, table and table.frame)
         about["samples"], notes = documents.places.given, documents.notes
-        made = {"documents": documents}
+        content = {"documents": documents}
     else:
         images = images_of(file, data, reading, title)
         about |= {"samples": images.places.given, "dimension": images.dimension}
-        made, notes = {"images": images}, images.notes
+        content, notes = {"images": images}, images.notes
     entry = Entry(**about, summary=f"From your file {file[-80:]}.")
     return OwnSet(
-        entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes, asked=asked,
-        digest=_digest(entry.name, data, reading), **made,
+        entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes,
+        questions=questions, digest=_digest(entry.name, data, reading), **content,
     )  # fmt: skip
 
 
 def _digest(name: str, data: bytes, reading: Reading) -> bytes:
-    made = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
-    made.update(repr(reading).encode("utf-8", "surrogatepass"))
-    return made.digest()
+    hasher = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
+    hasher.update(repr(reading).encode("utf-8", "surrogatepass"))
+    return hasher.digest()
 
 
 def kind_of(file: str, data: bytes, kinds: Sequence[str] = tuple(KINDS)) -> str:
@@ -360,12 +367,12 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> dict[str, Any
     ``columns`` is what, and what is ``asked``. Raises as ``read``.
     """
     readable(kind, file, data)
-    reading, asked, table = guess(kind, file, data, choices)
-    said: dict[str, Any] = {"file": file, "kind": kind}
+    reading, questions, table = guess(kind, file, data, choices)
+    summary: dict[str, Any] = {"file": file, "kind": kind}
     if isinstance(reading, RatingsReading):
         assert table is not None  # ratings come as tables
         ratings, notes = ratings_of(file, table.frame, reading, file)
-        said |= {
+        summary |= {
             "users": ratings.n_users, "items": ratings.n_items, "ratings": len(ratings),
             "low": ratings.low, "high": ratings.high, "layout": reading.layout,
             "columns": columns_of(table.frame, reading),
@@ -373,13 +380,13 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> dict[str, Any
         notes = (*table.notes, *notes)
     else:
         mine = read(kind, file, data, **choices)
-        said[kind], notes = mine.entry.samples, mine.notes
+        summary[kind], notes = mine.entry.samples, mine.notes
     how = {name: option_text(value) for name, value in dataclasses.asdict(reading).items()}
     return {
-        **said,
+        **summary,
         "read": {name: value for name, value in how.items() if value},
         "notes": list(notes),
-        "asked": [dataclasses.asdict(question) for question in asked],
+        "asked": [dataclasses.asdict(question) for question in questions],
     }
 
 

@@ -47,10 +47,14 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
 
     try:
         opened = pq.ParquetFile(io.BytesIO(data))
-        known = opened.metadata
-        size = sum(known.row_group(k).total_byte_size for k in range(known.num_row_groups))
-        if known.num_rows > MOST_ROWS or known.num_columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
-            raise DataError(_too_large(file, known.num_rows, known.num_columns))
+        metadata = opened.metadata
+        size = sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
+        if (
+            metadata.num_rows > MOST_ROWS
+            or metadata.num_columns > MOST_COLUMNS
+            or size > 8 * MOST_CELLS
+        ):
+            raise DataError(_too_large(file, metadata.num_rows, metadata.num_columns))
         for kind in opened.schema_arrow.types:
             refused = pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary
             if any(of_kind(kind) for of_kind in refused):
@@ -131,18 +135,18 @@ def _names(given: list[object]) -> list[str]:
     out: dict[str, None] = {}
     used: dict[str, int] = {}
     for k, name in enumerate(given):
-        said = normal(str(name)) if not isinstance(name, int) else f"column {k + 1}"
-        said = plain = said or f"column {k + 1}"
-        while said in out:
+        label = normal(str(name)) if not isinstance(name, int) else f"column {k + 1}"
+        label = plain = label or f"column {k + 1}"
+        while label in out:
             used[plain] = used.get(plain, 1) + 1
-            said = f"{plain} ({used[plain]})"
-        out[said] = None
+            label = f"{plain} ({used[plain]})"
+        out[label] = None
     return list(out)
 
 
 def _short(error: BaseException) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) <= 120 else said[:117] + "…"
+    message = " ".join(str(error).split()) or type(error).__name__
+    return message if len(message) <= 120 else message[:117] + "…"
 
 
 def _too_large(file: str, rows: int, columns: int) -> str:

@@ -76,7 +76,7 @@ class Guess:
 
     score: float
     reading: RatingsReading
-    asked: tuple[Question, ...]
+    questions: tuple[Question, ...]
     about: tuple[str, ...] = ()  # columns that are passed over and might be ratings
 
 
@@ -120,13 +120,13 @@ def guess_ratings(
         key=lambda guess: -guess.score,
     )  # fmt: skip
     best, *others = guesses
-    asked = list(best.asked)
+    questions = list(best.questions)
     near = [one.reading.layout for one in others if best.score - one.score < 2]
     if near:
         question = f"The table is read as {LAYOUTS[best.reading.layout]}; it could as well be "
         question += " or ".join(LAYOUTS[layout] for layout in near) + ": check it."
-        asked = [one for one in asked if one.field != "layout"]
-        asked.append(Question("layout", question, (best.reading.layout, *near)))
+        questions = [one for one in questions if one.field != "layout"]
+        questions.append(Question("layout", question, (best.reading.layout, *near)))
     if index not in ("", "none"):
         best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
     reading, more = _beside(table, best)
@@ -139,26 +139,26 @@ def guess_ratings(
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
-        asked.append(Question(name, text, choices))
+        questions.append(Question(name, text, choices))
     reading = dataclasses.replace(reading, header=table.header, separator=table.separator)
-    return reading, tuple(one for one in (*asked, *more) if one.field not in given)
+    return reading, tuple(one for one in (*questions, *more) if one.field not in given)
 
 
 def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     """The column of each role: user, item, rating, time and row number, as far as there is one."""
-    found = {"user": reading.user, "item": reading.item, "rating": reading.value}
+    roles = {"user": reading.user, "item": reading.item, "rating": reading.value}
     columns = [column_of(str(c), frame[c]) for c in frame.columns[:FEW]]
-    free = [one for one in columns if one.name not in found.values()]
-    found["time"] = next((one.name for one in free if one.times), "")
+    free = [one for one in columns if one.name not in roles.values()]
+    roles["time"] = next((one.name for one in free if one.times), "")
     numbered = reading.index or next((one.name for one in free if one.row_number), "")
-    found["row number"] = "" if numbered == "none" else numbered
-    return {role: name for role, name in found.items() if name}
+    roles["row number"] = "" if numbered == "none" else numbered
+    return {role: name for role, name in roles.items() if name}
 
 
 def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]:
     """The reading with what is no rating left out: rows and columns of sums, and codes."""
     frame, reading = table.frame, guess.reading
-    asked: list[Question] = []
+    questions: list[Question] = []
     key = reading.item if reading.layout == "turned" else reading.user
     passed = {key, reading.index, *reading.without}
     names = {reading.value} if reading.layout == "long" else {*frame.columns} - passed
@@ -172,7 +172,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         # in a long table only names tell: a row says one number
         totals = total_rows(frame[key], cells)
     if totals:
-        asked.append(
+        questions.append(
             Question(
                 "totals",
                 f"The rows {listed(totals)} seem to sum up the others: passed over. If they are "
@@ -195,14 +195,16 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             (sums, "counts or sums up the other columns"),
             (away, "unlike most columns in name or numbers"),
         )
-        said = [f"{listed(part)} {why}: passed over." for part, why in reasons if part]
+        sentences = [f"{listed(part)} {why}: passed over." for part, why in reasons if part]
         every = (*reading.without, *sums, *away)
         near = [tuple(c for c in every if c not in part) for part, _ in reasons]
         none = tuple(c for c in every if c not in {*guess.about, *sums, *away})
         if every != none:
-            said.append("If ratings are there, take it out of the list of columns without ratings.")
+            sentences.append(
+                "If ratings are there, take it out of the list of columns without ratings."
+            )
             choices = dict.fromkeys(map(option_text, (every, *near, none)))
-            asked.append(Question("without", " ".join(said), tuple(choices)))
+            questions.append(Question("without", " ".join(sentences), tuple(choices)))
         reading = dataclasses.replace(reading, without=every)
     values = cells.to_numpy(dtype=np.float64).ravel()
     codes = codes_of(values)
@@ -218,7 +220,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         text = (
             f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: check"
         )
-        asked.append(Question("zeros", f"{text} whether 0 says “not rated”.", tuple(ZEROS)[::-1]))
+        questions.append(
+            Question("zeros", f"{text} whether 0 says “not rated”.", tuple(ZEROS)[::-1])
+        )
     if ends:
         place = int(np.isin(values, ends).argmax()) // cells.shape[1]
         row = int(cells.index[place])
@@ -231,8 +235,8 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         )
     if texts:
         choices = dict.fromkeys(map(option_text, (codes, (*codes, *ends), ())))
-        asked.append(Question("missing", " ".join(texts), tuple(choices)))
-    return dataclasses.replace(reading, missing=codes), asked
+        questions.append(Question("missing", " ".join(texts), tuple(choices)))
+    return dataclasses.replace(reading, missing=codes), questions
 
 
 def _standing(values: NDArray[np.float64], some: Sequence[float]) -> str:
@@ -326,7 +330,7 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         return dataclasses.replace(usual, reading=dataclasses.replace(usual.reading, **roles))
     near = [names for names in ranked if score - every[names] < _NEAR]
     users, items, values = (list(dict.fromkeys(names)) for names in zip(*near, strict=True))
-    asked = []
+    questions = []
     # of three columns the one that is left over is
     if by_name[user].role != "user" and len(columns) > 2 + (by_name[item].role == "item"):
         others = (one.name for one in columns if one.score("user") > -5 and one.name != value)
@@ -334,12 +338,12 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
             f"No column says that it names users: {short(user)} is taken for users and "
             f"{short(item)} for items, by their order. {_CHECK}."
         )
-        asked.append(Question("user", text, tuple(dict.fromkeys((*users, item, *others)))))
+        questions.append(Question("user", text, tuple(dict.fromkeys((*users, item, *others)))))
     elif users[1:]:
-        asked.append(Question("user", _which("users", users), tuple(users)))
-    items = [name for name in items if not (asked and name == user)]
+        questions.append(Question("user", _which("users", users), tuple(users)))
+    items = [name for name in items if not (questions and name == user)]
     if items[1:]:
-        asked.append(Question("item", _which("items", items), tuple(items)))
+        questions.append(Question("item", _which("items", items), tuple(items)))
     numeric = (one.name for one in columns if one.score("rating") > -4)
     choices = tuple(dict.fromkeys((*values, *(n for n in numeric if n not in (user, item)))))
     text = ""
@@ -356,20 +360,20 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     elif values[1:] or (by_name[value].score("rating") < 1 and len(columns) > 3):
         text = _which("ratings", choices)
     if text:
-        asked.append(Question("value", text, choices))
-    return Guess(fits_long, reading, tuple(asked))
+        questions.append(Question("value", text, choices))
+    return Guess(fits_long, reading, tuple(questions))
 
 
 def _which(what: str, near: Sequence[str]) -> str:
     others = " or ".join(short(name) if name else "none" for name in near[1:5])
-    said = f"; it could be {others}" if others else ", for want of a better one"
-    return f"{short(near[0])} is taken for {what}{said}: check it."
+    hint = f"; it could be {others}" if others else ", for want of a better one"
+    return f"{short(near[0])} is taken for {what}{hint}: check it."
 
 
 def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> Guess:
     """A row for each user ("wide") or item ("turned"): by which column, and which are ratings."""
     role = "user" if layout == "wide" else "item"
-    key, asked = _key(columns, role, given)
+    key, questions = _key(columns, role, given)
     chosen = next((one for one in columns if one.name == key), None)
     rest = [one for one in columns if one.name != key]
     members = [
@@ -395,15 +399,17 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
             f"Rows are taken as items and columns as users, because the first column is "
             f"{short(key)}. What is protected is a user's: check it."
         )
-        asked = [Question("layout", text, ("turned", "wide"))]
+        questions = [Question("layout", text, ("turned", "wide"))]
     else:
         score -= 4 * of_items
         if len(members) < 3:
-            asked.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
+            questions.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
     score -= 2 * (len(columns) < 4)
     named: Any = {role: key, "index": ids[0] if ids else "", "without": (*times, *ids[1:], *about)}
     reading = RatingsReading(layout=layout, **named)
-    return Guess(score if len(members) > 1 else -20.0 + score, reading, tuple(asked), tuple(about))
+    return Guess(
+        score if len(members) > 1 else -20.0 + score, reading, tuple(questions), tuple(about)
+    )
 
 
 def _key(
@@ -459,13 +465,13 @@ def listed(names: Sequence[str]) -> str:
 def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
     """Names of rows at either end that say, or show, that they sum up the others."""
     values, rows = cells.to_numpy(), range(len(cells))
-    found = []
+    totals = []
     for k in sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]}):
         name = normal(str(names.iloc[k]))
         others = np.delete(values, k, axis=0)
         some = np.isfinite(values[k]) & np.isfinite(others).any(axis=0)
         if _TOTALS.fullmatch(name):
-            found.append(name)
+            totals.append(name)
         elif some.sum() >= 4 and len(others) > 3:
             mine, rest = values[k, some], others[:, some]
             with np.errstate(all="ignore"):
@@ -476,8 +482,8 @@ def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
                     and (mine % 1 != 0).any()
                 )
             if same and np.ptp(mine) > 0:
-                found.append(name)
-    return tuple(found)
+                totals.append(name)
+    return tuple(totals)
 
 
 def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
@@ -513,7 +519,7 @@ def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
     away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
     share = np.isin(some, away).mean()
     slips = share < (0.25 if len(away) <= _FEW_SLIPS else _RARE_SLIPS)
-    found = set(away.tolist()) if slips and len(inner) > 1 else set()
+    odd = set(away.tolist()) if slips and len(inner) > 1 else set()
     for end, near, others in ((first, first + 1, inner[1:]), (last, last - 1, inner[:-1])):
         if len(others) < 2:
             continue
@@ -521,8 +527,8 @@ def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
         far = abs(number - beside) >= np.ptp(others) / 2 or number < 0 <= others[0]
         usual = beside in (_LOW_ENDS if end == first else _HIGH_ENDS)
         if (number in _PERHAPS and far) or (usual and times[near] >= _RARE * times[end]):
-            found.add(float(number))
-    return tuple(sorted(found))
+            odd.add(float(number))
+    return tuple(sorted(odd))
 
 
 def _joined(levels: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[int, int]:
@@ -561,7 +567,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
 
 def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
     rows, columns = table.shape
-    agreed, told, agreed_where_told = np.zeros((3, 4, columns))
+    agreed, n_telling, agreed_where_telling = np.zeros((3, 4, columns))
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     with np.errstate(all="ignore"):  # numbers near the largest add up to infinity, which is none
         for block in np.array_split(table, max(1, table.size // _AT_ONCE)):
@@ -570,10 +576,10 @@ def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bo
             for k, way in enumerate(_ways(block, codes)):
                 same, telling = np.isclose(block, way, rtol=1e-3), way != 0
                 agreed[k] += same.sum(axis=0)
-                told[k] += telling.sum(axis=0)
-                agreed_where_told[k] += (same & telling).sum(axis=0)
+                n_telling[k] += telling.sum(axis=0)
+                agreed_where_telling[k] += (same & telling).sum(axis=0)
     # where hardly anything is rated nearly all columns agree, on nothing
-    fits = (agreed >= 0.98 * rows) & (agreed_where_told >= np.maximum(0.98 * told, 5))
+    fits = (agreed >= 0.98 * rows) & (agreed_where_telling >= np.maximum(0.98 * n_telling, 5))
     return np.asarray(fits.any(axis=0) & (high > low))
 
 
@@ -582,13 +588,13 @@ def _ways(table: NDArray[np.float64], codes: Sequence[float]) -> Iterator[NDArra
     that are not 0, their sum, their mean.
     """
     rated = np.isfinite(table) & ~np.isin(table, codes)
-    kept = np.where(rated, table, 0.0)
+    filled = np.where(rated, table, 0.0)
 
     def others(one: NDArray[Any]) -> NDArray[np.float64]:
         return one.sum(axis=1, keepdims=True, dtype=np.float64) - one
 
-    count, total = others(rated), others(kept)
-    yield from (count, others(kept != 0), total, total / np.maximum(count, 1))
+    count, total = others(rated), others(filled)
+    yield from (count, others(filled != 0), total, total / np.maximum(count, 1))
 
 
 def codes_of(values: NDArray[np.float64]) -> tuple[float, ...]:
@@ -596,8 +602,8 @@ def codes_of(values: NDArray[np.float64]) -> tuple[float, ...]:
     others: farther away than these are from each other, or below 0 where no other number is.
     """
     rest = values[np.isfinite(values)]
-    found: list[float] = []
-    while rest.size and len(found) < 4:
+    codes: list[float] = []
+    while rest.size and len(codes) < 4:
         for end in (rest.max(), rest.min()):
             others = rest[rest != end]
             times = rest.size - others.size
@@ -608,9 +614,9 @@ def codes_of(values: NDArray[np.float64]) -> tuple[float, ...]:
                 continue
             away = max(end - high, low - end)
             if away > max(high - low, 3) or (end < 0 <= low and high >= 3):
-                found.append(float(end))
+                codes.append(float(end))
                 rest = others
                 break
         else:
             break
-    return tuple(found)
+    return tuple(codes)

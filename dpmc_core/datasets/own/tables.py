@@ -129,9 +129,9 @@ def ratings_of(
     nobody = pd.Series((users < 0) | (items < 0), index=rows.index)
     if broken.any():
         first = int(np.argmax(broken.to_numpy()))
-        said = ("value is no finite number and is", "values are no finite numbers and are")
+        phrases = ("value is no finite number and is", "values are no finite numbers and are")
         notes.append(
-            f"{counted(int(broken.sum()), *said)} left out "
+            f"{counted(int(broken.sum()), *phrases)} left out "
             f"(the first: {str(rows['value'].iloc[first])[:40]!r})."
         )
     commas = int(decimal_commas(rows["value"]).sum())
@@ -149,9 +149,9 @@ def ratings_of(
         )
     keep = ~(broken | blank | nobody)
     if reading.totals:
-        down, known = (items, item_names) if reading.layout == "turned" else (users, user_names)
+        down, names = (items, item_names) if reading.layout == "turned" else (users, user_names)
         named = {normal(name) for name in reading.totals}
-        sums = np.isin(down, [k for k, name in enumerate(known) if name in named])
+        sums = np.isin(down, [k for k, name in enumerate(names) if name in named])
         keep &= ~sums
         notes.append(f"Rows that sum up others are passed over: {_listed(reading.totals)}.")
     if reading.missing:
@@ -181,8 +181,8 @@ def ratings_of(
     users, user_labels = _ordered(users[keep], user_names)
     items, item_labels = _ordered(items[keep], item_names)
     values_kept = given[keep].to_numpy(dtype=np.float64)
-    kept = pd.DataFrame({"user": users, "item": items, "value": values_kept})
-    rows, doubled = _once(kept, reading.twice)
+    retained = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    rows, doubled = _once(retained, reading.twice)
     if doubled:
         notes.append(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
@@ -259,12 +259,12 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     cells = pd.DataFrame(held) if plain else frame[columns]
     # numbers of users and items, not their names: there may be thirty million cells
     rows, named = pd.factorize(frame[named_by] if named_by else np.arange(1, len(frame) + 1))
-    made = {
+    long_columns = {
         down: pd.Categorical.from_codes(np.repeat(rows, len(columns)), named),
         across: pd.Categorical.from_codes(np.tile(np.arange(len(columns)), len(frame)), columns),
         "value": cells.to_numpy(np.float64 if plain else object).ravel(),
     }
-    return pd.DataFrame({name: made[name] for name in ("user", "item", "value")})
+    return pd.DataFrame({name: long_columns[name] for name in ("user", "item", "value")})
 
 
 def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
@@ -283,14 +283,14 @@ def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
     words = given.split(",") if isinstance(given, str) else given
     try:
         filled = [str(word) for word in words if str(word).strip()]
-        found = tuple(float(word) if is_number(word) else float("nan") for word in filled)
+        codes = tuple(float(word) if is_number(word) else float("nan") for word in filled)
     except (TypeError, ValueError):  # a decimal comma among them
-        found = (float("nan"),)
-    if len(found) > 20 or not all(abs(number) <= 1e12 for number in found):
+        codes = (float("nan"),)
+    if len(codes) > 20 or not all(abs(number) <= 1e12 for number in codes):
         raise ParameterError(
             "missing", str(given)[:80], "at most 20 numbers with commas between them, such as 99,-1"
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(codes))
 
 
 def _names(what: str, given: str | Iterable[object]) -> tuple[str, ...]:

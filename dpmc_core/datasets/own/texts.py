@@ -93,9 +93,11 @@ def documents_of(
 
     labels: list[str] = []
     if is_archive(file, data):
-        found = [(name, _text(name, content)) for name, content in members(file, data, (".txt",))]
-        texts = [text for _, text in found]
-        folders = [folder_of(name) for name, _ in found]
+        named_texts = [
+            (name, _text(name, content)) for name, content in members(file, data, (".txt",))
+        ]
+        texts = [text for _, text in named_texts]
+        folders = [folder_of(name) for name, _ in named_texts]
         labels = folders if len(set(folders)) > 1 else []
     elif frame is not None:
         for what, column in (("text", reading.text), ("label", reading.label)):
@@ -108,8 +110,8 @@ def documents_of(
         texts = _parts(_text(file, data), reading.part)
     filled = [k for k, text in enumerate(texts) if text.strip()]
     blank = len(texts) - len(filled)
-    said = counted(blank, "empty document is", "empty documents are")
-    notes = [f"{said} left out."] if blank else []
+    phrase = counted(blank, "empty document is", "empty documents are")
+    notes = [f"{phrase} left out."] if blank else []
     named = filled if any(labels) else []
     labels = [printable(unicodedata.normalize("NFC", labels[k])) for k in named]
     unlabelled = labels.count("")

@@ -187,21 +187,21 @@ def distinct_pairs(
     n_users, n_items = user_weight.size, item_weight.size
     user_edges = np.cumsum(_capped(user_weight, count, n_items / 2))
     item_edges = np.cumsum(_capped(item_weight, count, n_users / 2))
-    found = np.empty(0, dtype=np.int64)
+    pairs = np.empty(0, dtype=np.int64)
     rounds = 0
-    while found.size < count:
-        n = int((count - found.size) * 1.5) + 1000
+    while pairs.size < count:
+        n = int((count - pairs.size) * 1.5) + 1000
         if rounds < 20:
             users = np.minimum(np.searchsorted(user_edges, np.sort(rng.random(n))), n_users - 1)
             items = np.minimum(np.searchsorted(item_edges, rng.random(n)), n_items - 1)
         else:
             users, items = rng.integers(0, n_users, n), rng.integers(0, n_items, n)
         cells = users * np.int64(n_items) + items
-        found = np.unique(cells if found.size == 0 else np.concatenate([found, cells]))
+        pairs = np.unique(cells if pairs.size == 0 else np.concatenate([pairs, cells]))
         rounds += 1
-    keep = np.ones(found.size, dtype=bool)
-    keep[rng.choice(found.size, found.size - count, replace=False, shuffle=False)] = False
-    return found[keep]
+    keep = np.ones(pairs.size, dtype=bool)
+    keep[rng.choice(pairs.size, pairs.size - count, replace=False, shuffle=False)] = False
+    return pairs[keep]
 
 
 def _capped(weight: FloatArray, count: int, most: float) -> FloatArray:

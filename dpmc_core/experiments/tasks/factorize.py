@@ -197,7 +197,7 @@ def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> flo
     if chosen is not None:
         return _reference_of(chosen, rank)
     if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).kept(
+        return user_datasets.find(data.dataset).cached(
             ("reference", data.chosen, rank),
             lambda: _reference_of(samples_of(data, clean=True), rank),
         )

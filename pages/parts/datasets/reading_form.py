@@ -58,7 +58,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
     given = make(preview, file_id)
     usual = dataclasses.asdict(preview.reading)
     changed = {name: value for name, value in given.items() if value != usual[name]}
-    for question in preview.asked:
+    for question in preview.questions:
         picked = given.get(question.field)
         if question.field in _BY_QUESTION:
             picked = st.selectbox(

@@ -197,17 +197,17 @@ def column_of(name: str, values: pd.Series) -> Column:
     if values.dtype.kind in "OT" or str(values.dtype) == "str":
         values = values.where(values.astype("str").str.strip() != "")
     held = values.dropna()
-    found = numbers(held)
-    share = float(found.notna().mean()) if len(held) else 0.0
-    known = found[np.isfinite(found)].to_numpy()
-    low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-    whole = bool(known.size and (known % 1 == 0).all())
-    rising = bool(whole and len(known) == len(values) > 2 and (known[1:] > known[:-1]).all())
+    parsed = numbers(held)
+    share = float(parsed.notna().mean()) if len(held) else 0.0
+    finite = parsed[np.isfinite(parsed)].to_numpy()
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
+    whole = bool(finite.size and (finite % 1 == 0).all())
+    rising = bool(whole and len(finite) == len(values) > 2 and (finite[1:] > finite[:-1]).all())
     if values.dtype.kind in "mM":
         times = True
     elif share < 0.5:
-        said = held.head(1000).astype("str")
-        times = bool(len(said)) and bool(said.str.fullmatch(_TIME).mean() > 0.9)
+        texts = held.head(1000).astype("str")
+        times = bool(len(texts)) and bool(texts.str.fullmatch(_TIME).mean() > 0.9)
     else:
         seconds = low >= 3e8 and high <= 2.2e9
         epoch = whole and (seconds or (low >= 3e11 and high <= 2.2e12)) and not of_id
@@ -216,7 +216,7 @@ def column_of(name: str, values: pd.Series) -> Column:
         name=name, role=role, of_id=of_id, rows=len(values),
         filled=len(held) / max(len(values), 1), numeric=share, distinct=int(held.nunique()),
         low=low, high=high, whole=whole, rising=rising,
-        consecutive=rising and bool((known[1:] == known[:-1] + 1).all()),
+        consecutive=rising and bool((finite[1:] == finite[:-1] + 1).all()),
         times=times or (role == "time" and share < 0.5),
         length=float(held.head(1000).astype("str").str.len().mean()) if len(held) else 0.0,
     )  # fmt: skip

@@ -172,7 +172,7 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
         rows.extend(row for _, row in islice(_rows(head, mark, quoted), _LINES))
     rows = rows[:-1] if cut and len(rows) < _LINES else rows
     if rows:
-        across, times = max(Counter(map(len, rows)).items(), key=lambda found: found[::-1])
+        across, times = max(Counter(map(len, rows)).items(), key=lambda pair: pair[::-1])
         share = times / len(rows)
         cells = zip(*(row for row in rows if len(row) == across), strict=True)
         typed = sum(
@@ -198,14 +198,14 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
     They do not where each line without them has its cells, and with them some would be swallowed;
     nor where nothing is held together and words follow the closing one.
     """
-    found = {}
+    widths = {}
     for quoted in (True, False) if '"' in text else (True,):
         try:
-            found[quoted] = Counter(len(row) for _, row in _rows(text, mark, quoted))
+            widths[quoted] = Counter(len(row) for _, row in _rows(text, mark, quoted))
         except csv.Error:
-            found[quoted] = Counter()
-    held, letters = found[True], found.get(False, Counter[int]())
-    if len(found) == 1:
+            widths[quoted] = Counter()
+    held, letters = widths[True], widths.get(False, Counter[int]())
+    if len(widths) == 1:
         quoted = True
     elif held == letters:
         end = re.escape(mark)
@@ -215,7 +215,7 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
         quoted = False
     else:
         quoted = form.quoted or held[form.across] >= letters[form.across]
-    return quoted, max(found[quoted], default=0)
+    return quoted, max(widths[quoted], default=0)
 
 
 def _refuse(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> int:
