@@ -11,7 +11,7 @@ from dpmc_core import completion, factorization
 from dpmc_core.privacy.algorithm import Algorithm
 
 
-def _found() -> dict[str, Algorithm]:
+def _discover() -> dict[str, Algorithm]:
     cards: list[Algorithm] = []
     for room in (completion, factorization):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
@@ -19,7 +19,7 @@ def _found() -> dict[str, Algorithm]:
     return {card.name: card for card in sorted(cards, key=lambda card: (card.order, card.name))}
 
 
-ALGORITHMS = _found()
+ALGORITHMS = _discover()
 
 # by task, those that can run on partitions
 ON_PARTITIONS = {

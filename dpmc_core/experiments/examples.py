@@ -22,13 +22,13 @@ _SUMMARY = ("baselines", "reference", "found", "coherence")  # what studies read
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Example:
-    """Finished runs of ``spec`` in the order of its plan, and how they were ``made``: the date,
+    """Finished runs of ``spec`` in the order of its plan, and their ``metadata``: the date,
     seconds, versions, and what they are about.
     """
 
     spec: Any
     runs: tuple[tuple[Planned, Record], ...]
-    made: JsonObject
+    metadata: JsonObject
 
     @cached_property
     def points(self) -> list[Point]:
@@ -38,7 +38,7 @@ class Example:
     @cached_property
     def study(self) -> StudyResult:
         """The result of a study."""
-        return StudyResult(spec=self.spec, runs=self.runs, seconds=self.made["seconds"])
+        return StudyResult(spec=self.spec, runs=self.runs, seconds=self.metadata["seconds"])
 
 
 @lru_cache(maxsize=32)
@@ -48,18 +48,18 @@ def example(group: str, name: str) -> Example:
     """
     raw = _read(group)[name]
     spec = (SweepSpec if group == "tradeoffs" else StudySpec).from_dict(raw["spec"])
-    made = raw["made"]
+    metadata = raw["made"]
     runs = []
     for planned, row in zip(spec.plan(), raw["runs"], strict=True):
         record = record_for(
             planned.spec,
             **dict(zip(_NUMBERS, row, strict=False)),
-            created=made["date"],
-            version=made["versions"]["dpmc_lab"],
+            created=metadata["date"],
+            version=metadata["versions"]["dpmc_lab"],
             summary=dict(zip(_SUMMARY, row[len(_NUMBERS) :], strict=False)),
         )
         runs.append((planned, record))
-    return Example(spec=spec, runs=tuple(runs), made=made)
+    return Example(spec=spec, runs=tuple(runs), metadata=metadata)
 
 
 def names(group: str) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def _read(group: str) -> JsonObject:
     return raw
 
 
-def write(group: str, name: str, spec: ManyRuns, store: Runs, made: JsonObject) -> None:
+def write(group: str, name: str, spec: ManyRuns, store: Runs, metadata: JsonObject) -> None:
     """Put the finished runs of ``spec`` that ``store`` has among the examples of ``group``."""
     parts = () if group == "tradeoffs" else _SUMMARY
     rows = [
@@ -85,5 +85,5 @@ def write(group: str, name: str, spec: ManyRuns, store: Runs, made: JsonObject) 
         for _, record in finished(spec, store, whole=True)
     ]
     old = json.loads(FILES[group].read_text(encoding="utf-8")) if FILES[group].exists() else {}
-    new = {**old, name: {"spec": spec.as_dict(), "made": made, "runs": rows}}
+    new = {**old, name: {"spec": spec.as_dict(), "made": metadata, "runs": rows}}
     FILES[group].write_text(json.dumps(new) + "\n", encoding="utf-8")

@@ -49,11 +49,11 @@ def _lines() -> Iterator[str]:
     yield from _rows(parameters(AuditSpec))
 
 
-def _rows(found: dict[str, Parameter]) -> Iterator[str]:
-    if not found:
+def _rows(params: dict[str, Parameter]) -> Iterator[str]:
+    if not params:
         yield "No parameters.\n"
         return
-    for name, p in found.items():
+    for name, p in params.items():
         start = "" if p.default is None else str(p.default)
         if isinstance(p.default, float):
             start = f"{p.default:g}"

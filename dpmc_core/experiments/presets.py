@@ -149,17 +149,17 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     else:
         items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))
         least, tuned = moments.WORTH_IT, "MovieLens, SweetRS and synthetic sets"
-    told = (
+    reason = (
         f"with {n_users:,} rows at ε = {budget.epsilon:g}, second moments over about "
         f"{min(items, n_items):,.0f} of {n_items:,} items should be worth their noise, by an "
         f"estimate tuned on {tuned}"
     )
     if items >= least:
-        return Choice("moments", f"{told}: enough to spend on them")
+        return Choice("moments", f"{reason}: enough to spend on them")
     if spec.task == "recommend":
-        return Choice("popular", f"{told}: too few, so everybody gets what most people like")
+        return Choice("popular", f"{reason}: too few, so everybody gets what most people like")
     return Choice(
         "moments",
-        f"{told}: too few, so it releases offsets and popularity alone and spends everything on "
+        f"{reason}: too few, so it releases offsets and popularity alone and spends everything on "
         "them",
     )

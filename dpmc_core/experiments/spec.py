@@ -40,8 +40,8 @@ def known_names() -> frozenset[str]:
     """All flat names that a spec can have."""
     kinds: set[type] = {card.config for card in ALGORITHMS.values()}
     data = {config_of(name) for name in names()}
-    found = {name for kind in kinds | data for name in parameters(kind)}
-    return frozenset(found | {"task", "dataset", "algorithm", *CHANCE, *_NOISE})
+    param_names = {name for kind in kinds | data for name in parameters(kind)}
+    return frozenset(param_names | {"task", "dataset", "algorithm", *CHANCE, *_NOISE})
 
 
 def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> Settings:
@@ -91,8 +91,8 @@ def _chance(guaranteed: bool, dataset: str, left: Settings, base: Any, *, strict
     if not guaranteed or (secret is None and seed is not None):
         secret = False
     elif secret is None:
-        kept = base is not None and base.guaranteed and base.dataset == dataset
-        secret = base.secret if kept else user_datasets.is_own(dataset)
+        inherits = base is not None and base.guaranteed and base.dataset == dataset
+        secret = base.secret if inherits else user_datasets.is_own(dataset)
     if split_seed is not None and strict and not secret:
         raise ParameterError("split_seed", split_seed, "left out unless the noise is secret")
     usual = 0 if base is None else base.seed
@@ -119,13 +119,13 @@ def _named(left: Settings, base: Any, task: Any) -> tuple[str, str]:
 
 def _config(kind: type[Any], base: Any, left: Settings, dataset: str = "") -> Any:
     """A config of ``kind``: what is named, else what was in ``base`` where both have it."""
-    known = parameters(kind)
+    params = parameters(kind)
     values: Settings = {}
     if base is not None:
-        kept = values_of(base) if type(base) is kind else changed(base)
-        values = {n: v for n, v in kept.items() if n in known}
-    for name in known:
-        if name in left and (left[name] is not None or known[name].optional):
+        inherited = values_of(base) if type(base) is kind else changed(base)
+        values = {n: v for n, v in inherited.items() if n in params}
+    for name in params:
+        if name in left and (left[name] is not None or params[name].optional):
             values[name] = left[name]
         left.pop(name, None)
     return kind(**({"dataset": dataset} if dataset else {}), **values)
@@ -162,10 +162,10 @@ def _noise(card: Algorithm, left: Settings, base: Any, *, strict: bool) -> Noise
         if kind is type(before) and kind.field() not in taken:
             values[kind.field()] = getattr(before, kind.field())
     for name in ("alpha", "delta"):
-        kept = getattr(before, name) if before.kind != "none" else None
+        inherited = getattr(before, name) if before.kind != "none" else None
         if name == "alpha" and not shaped and name not in named:
-            kept = None
-        value = named.get(name, None if name in given else kept)
+            inherited = None
+        value = named.get(name, None if name in given else inherited)
         if value is not None:
             values[name] = value
     try:
@@ -349,10 +349,10 @@ class RunSpec(Config, Spec):
     def _chance(self, whole: bool) -> Settings:
         own = user_datasets.is_own(self.dataset)
         if self.secret:
-            said = {"secret": True} if whole or not own else {}
-            return {**said, **({"split_seed": self.seed} if self.seed or whole else {})}
-        asked = own and self.guaranteed  # a seed, even 0, asks for noise that can be repeated
-        return {"seed": self.seed} if self.seed or asked or whole else {}
+            settings = {"secret": True} if whole or not own else {}
+            return {**settings, **({"split_seed": self.seed} if self.seed or whole else {})}
+        needs_seed = own and self.guaranteed  # a seed, even 0, asks for noise that can be repeated
+        return {"seed": self.seed} if self.seed or needs_seed or whole else {}
 
     def _amount(self) -> str:
         """What the amount of noise is called flat: ``epsilon`` where there is only one kind."""
@@ -423,8 +423,8 @@ class RunSpec(Config, Spec):
          --variance 2'
         """
         command = "factorize" if self.task == "factorize" else "complete"
-        said = {name: value for name, value in self.changes().items() if name != "algorithm"}
-        words = user_datasets.flags(said)
+        options = {name: value for name, value in self.changes().items() if name != "algorithm"}
+        words = user_datasets.flags(options)
         return " ".join([f"python -m dpmc_core {command} {self.card.name}", *words])
 
     def python(self) -> str:
@@ -449,7 +449,7 @@ def read_json(text: str) -> Any:
 
 
 def _part(raw: Mapping[str, Any], name: str) -> Settings:
-    found = raw.get(name, {})
-    if not isinstance(found, Mapping):
-        raise ParameterError(name, found, "a JSON object as the app exports it")
-    return dict(found)
+    part = raw.get(name, {})
+    if not isinstance(part, Mapping):
+        raise ParameterError(name, part, "a JSON object as the app exports it")
+    return dict(part)

@@ -37,9 +37,9 @@ _SWEEPS = 40  # of the coefficients that a dictionary is judged by
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FactorisedPartitions(Accounted):
     """The ``dictionary`` W (D×K) after ``iteration``, the ``ledger`` of all that the plan holds, of
-    which ``made`` releases were made, and at the end the ``objective`` ½N⁻¹‖V − WH‖², half of its
-    95 % interval over the choice of units, that of the average column (``baseline``), and by how
-    much this one is less (``apart`` ± ``apart_half_width``).
+    which ``draws_so_far`` releases were made, and at the end the ``objective`` ½N⁻¹‖V − WH‖², half
+    of its 95 % interval over the choice of units, that of the average column (``baseline``), and by
+    how much this one is less (``apart`` ± ``apart_half_width``).
     """
 
     units: UnitPartitions
@@ -111,7 +111,7 @@ def factorize_partitions(
                 iteration=step.iteration,
                 dictionary=step.dictionary,
                 ledger=ledger.plus(step.rest),
-                made=ledger.draws,
+                draws_so_far=ledger.draws,
                 errors=None,
             )
             if step.iteration < spec.length:

@@ -79,8 +79,8 @@ class FolderSet:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PartitionedResult(Accounted):
-    """A run so far, after ``step``: the ``ledger`` of all that its plan holds, of which ``made``
-    releases were made. ``errors`` are measured once the run has ``finished``.
+    """A run so far, after ``step``: the ``ledger`` of all that its plan holds, of which
+    ``draws_so_far`` releases were made. ``errors`` are measured once the run has ``finished``.
     """
 
     layout: Layout
@@ -153,7 +153,7 @@ def partitioned_steps(
             people.doing = f"iteration {step.iteration + 1}"
             result = PartitionedResult(
                 spec=spec, layout=layout, step=step, ledger=ledger.plus(step.rest),
-                made=ledger.draws, errors=None,
+                draws_so_far=ledger.draws, errors=None,
             )  # fmt: skip
             if step.iteration < spec.length:
                 yield result

@@ -41,9 +41,9 @@ class Candidate:
     people: int | None
     ledger: Ledger
 
-    def asked(self, spec: PlanSpec) -> float:
+    def solution(self, spec: PlanSpec) -> float:
         """The number that the plan asks for."""
-        return float(getattr(self, spec.asked))
+        return float(getattr(self, spec.unknown))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +72,9 @@ class Plan:
         noise = f"with {best.mechanism.title} noise"
         margin = f"{within(best.margin, spec.query)} ({100 * INSIDE:g} %)"
         spent = f"a total ε of {three(best.epsilon)}"
-        if spec.asked == "epsilon":
+        if spec.unknown == "epsilon":
             return f"{margin}: {spec.what} takes {spent}, {noise}."
-        if spec.asked == "people":
+        if spec.unknown == "people":
             people = counted(best.people or 0, "person", "people")
             return f"{margin} at {spent}: {spec.what} takes {people}, {noise}."
         return f"At {spent}, {spec.what} is within {margin}, {noise}."
@@ -83,7 +83,7 @@ class Plan:
         """A JSON-able copy."""
         return {
             "spec": self.spec.as_dict(),
-            "asked": self.spec.asked,
+            "asked": self.spec.unknown,
             "answer": self.sentence,
             "candidates": [
                 {
@@ -166,9 +166,9 @@ def plan(spec: PlanSpec) -> Plan:
             candidates.append(candidate)
     if not candidates:
         raise DataError(_unreachable(spec, refused))
-    candidates.sort(key=lambda candidate: candidate.asked(spec))
-    enough = candidates[0].asked(spec) * (1 + _AS_GOOD)
-    candidates.sort(key=lambda c: c.asked(spec) > enough or c.mechanism.name not in _SIMPLE)
+    candidates.sort(key=lambda candidate: candidate.solution(spec))
+    enough = candidates[0].solution(spec) * (1 + _AS_GOOD)
+    candidates.sort(key=lambda c: c.solution(spec) > enough or c.mechanism.name not in _SIMPLE)
     return Plan(spec=spec, candidates=tuple(candidates), refused=refused)
 
 
@@ -268,7 +268,7 @@ class _Search:
         """The mechanism in the unit of what is released, from ``noise`` per unit of ``moved``."""
         spec = self.spec
         people, unit = spec.people, self.unit
-        if spec.asked == "people":
+        if spec.unknown == "people":
             assert spec.margin is not None
             # a little less than a whole number more is rounding, not another person
             people = max(1, math.ceil(spec.moved * reach(spec, noise) / spec.margin * (1 - 1e-9)))

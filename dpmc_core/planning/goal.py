@@ -147,10 +147,10 @@ class ModelPlan(Config, Spec):
         run = re.sub(" (complete|factorize) ", " plan model ", self.base.command(), count=1)
         if self.vary == "epsilon":  # each run has its own
             run = re.sub(r" --epsilon \S+", "", run)
-        return " ".join([run, *flags(self._said)])
+        return " ".join([run, *flags(self._options)])
 
     @property
-    def _said(self) -> Settings:
+    def _options(self) -> Settings:
         vary = {"vary": self.vary} if self.vary != "epsilon" else {}
         return vary | changed(self)
 
@@ -159,7 +159,7 @@ class ModelPlan(Config, Spec):
         own = is_own(self.base.dataset)
         room, place = _KEEPING[own]
         sets = ", sets=(mine,)" if own else ""
-        more = f", {keywords(self._said)}" if self._said else ""
+        more = f", {keywords(self._options)}" if self._options else ""
         return (
             lines_of(self.base.dataset)
             + "from dpmc_core.experiments import RunSpec\n"
@@ -269,11 +269,11 @@ class Search:
         a, b = missed[-1], reached[0]
         if b.place > _FAR * a.place:
             return None
-        found = math.sqrt(a.place * b.place)
+        place = math.sqrt(a.place * b.place)
         if a.place < b.place:  # else not monotone within noise: the middle of where it turns
             share = -np.mean(a.margins) / (np.mean(b.margins) - np.mean(a.margins))
-            found = a.place * (b.place / a.place) ** float(share)
-        return min(max(found, self.low), self.high)
+            place = a.place * (b.place / a.place) ** float(share)
+        return min(max(place, self.low), self.high)
 
     @property
     def sentence(self) -> str:
@@ -322,7 +322,7 @@ class Search:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What an answer from runs leaves out."""
-        said = [
+        sentences = [
             "The answer is for this data, these settings and these seeds; it takes for granted "
             f"that results with more {VARIED[self.plan.vary]} are never worse.",
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
@@ -333,35 +333,35 @@ class Search:
         again = [p.place for p in self.probes if p.decided < 0 and p.place > first]
         within = [p for p in self.probes if np.mean(p.margins) >= 0 and p.place < self.low]
         if within and not again:
-            said.append(
+            sentences.append(
                 f"More may not always be better: at {three(within[0].place)} the goal was reached "
                 f"on average, and clearly missed at {three(self.low)}."
             )
         if again:
-            said.append(
+            sentences.append(
                 f"More was not always better: reached at {three(first)}, the goal was "
                 f"missed at {three(max(again))}. The interval is of the last time it is reached."
             )
         if not is_own(self.plan.base.dataset):
-            said[1] = (
+            sentences[1] = (
                 "Errors of runs are computed without noise. On data that is public already this "
                 "costs nobody anything; on your own, no ε of a later run covers the choice."
             )
         if self.crossing == "above":
             more = "More people" if self.plan.vary == "epsilon" else "A larger ε"
-            said.insert(0, f"{more} or another method may reach it.")
+            sentences.insert(0, f"{more} or another method may reach it.")
         if self.crossing == "below":
-            said.insert(0, f"Search from below {three(self.plan.least)} to see where.")
+            sentences.insert(0, f"Search from below {three(self.plan.least)} to see where.")
         uncovered = uncovered_by(self.plan.base.data)
         if uncovered:
-            said.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")
+            sentences.insert(0, f"ε is nominal: {', '.join(uncovered)} read off the data.")
         if self.used_up:
-            said.insert(
+            sentences.insert(
                 0,
                 f"The search ended after {self.spent} of at most {self.plan.total_runs} runs: "
                 "another place could take more than are left, and more in all may narrow it.",
             )
-        return tuple(said)
+        return tuple(sentences)
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
@@ -375,8 +375,8 @@ class Search:
             else {"place": self.best.place, "mean": self.best.mean},
             "estimate": self.estimate,
             "interval_95": [
-                end if known else None
-                for end, known in zip((self.low, self.high), self.ends_known, strict=True)
+                end if is_known else None
+                for end, is_known in zip((self.low, self.high), self.ends_known, strict=True)
             ],
             "runs": self.spent,
             "already_there": self.before,

@@ -64,8 +64,8 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
         return
     murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:
-        found = looking.state()
-        low, high = found.low, found.high
+        state = looking.state()
+        low, high = state.low, state.high
         gaps = [(low, high)]
         if murky:
             gaps = [(low, min(murky)), (max(murky), high)]
@@ -76,15 +76,15 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
         yield from looking.at(math.sqrt(a * b))
         if not looking.last.decided:
             murky.append(looking.last.place)
-        found = looking.state()
-        murky = [m for m in murky if found.low < m < found.high]
+        state = looking.state()
+        murky = [m for m in murky if state.low < m < state.high]
     else:
         yield looking.state(finished=True, used_up=True)
         return
     yield looking.state(finished=True)
 
 
-def kept(plan: ModelPlan, store: Runs) -> Search | None:
+def stored_search(plan: ModelPlan, store: Runs) -> Search | None:
     """The search as far as the runs in ``store`` carry it; None where these are too few.
 
     Makes no run. Raises ``DataError`` as ``search`` does.
@@ -113,21 +113,21 @@ def _example(raw: Mapping[str, Any]) -> Search:
         for seed, (value, baseline) in enumerate(zip(*numbers, strict=True)):
             spec = plan.spec_at(place, seed)
             store.add(record_for(spec, value=value, baseline=baseline))
-    found = kept(plan, store)
-    assert found is not None  # the file has the runs of both ends
-    return found
+    state = stored_search(plan, store)
+    assert state is not None  # the file has the runs of both ends
+    return state
 
 
-def example_runs(found: Search) -> JsonObject:
-    """The entry of ``FILE`` from which ``examples`` makes ``found`` again."""
-    sign = -1.0 if TASKS[found.plan.base.task].less_is_better else 1.0
+def example_runs(state: Search) -> JsonObject:
+    """The entry of ``FILE`` from which ``examples`` makes ``state`` again."""
+    sign = -1.0 if TASKS[state.plan.base.task].less_is_better else 1.0
     return {
-        "base": found.plan.base.as_dict(),
-        "vary": found.plan.vary,
-        "target": found.plan.target,
+        "base": state.plan.base.as_dict(),
+        "vary": state.plan.vary,
+        "target": state.plan.target,
         "runs": [
             [p.place, p.values, [v - sign * m for v, m in zip(p.values, p.margins, strict=True)]]
-            for p in found.probes
+            for p in state.probes
         ],
     }
 
@@ -190,8 +190,8 @@ class _Looking:
             self._before += len(self._store.have([key for key in specs if key not in seen]))
             seen |= specs.keys()
             others = sum(len(p.values) for k, p in self.probes.items() if k != value)
-            for made in make_all(specs, self._store, self._workers):
-                yield self.state(under_way=others + made.done)
+            for status in make_all(specs, self._store, self._workers):
+                yield self.state(under_way=others + status.done)
             records = self._store.find(specs)
             self.probes.pop(value, None)
             self.probes[value] = self._probe(value, [records[key] for key in specs])

@@ -148,8 +148,8 @@ class Project(Config):
         """
 
         def lines(config: Config) -> str:
-            said = {n: v for n, v in changed(config).items() if n not in ("items", "spent")}
-            return "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
+            settings = {n: v for n, v in changed(config).items() if n not in ("items", "spent")}
+            return "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items())
 
         tables = (f"\n[[release]]\nname = {_toml(i.name)}\n{lines(i)}" for i in self.items)
         return lines(self) + "".join(tables)
@@ -251,11 +251,11 @@ def share_out(project: Project) -> Shared:
         parts[""] = later.part(replacing=project.replacing)
     planned = planned_releases(parts, budget)
     assert planned is not None
-    made = tuple(planned[item.name] for item in project.items)
-    ledger = Ledger((*project.spent.releases, *made))
+    releases = tuple(planned[item.name] for item in project.items)
+    ledger = Ledger((*project.spent.releases, *releases))
     return Shared(
         project=project,
-        releases=made,
+        releases=releases,
         ledger=ledger,
         before=before,
         with_these=tightest(ledger, project.delta),
@@ -275,8 +275,8 @@ def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
     tables = raw.pop("release", [])
     if not isinstance(tables, Sequence) or not all(isinstance(t, Mapping) for t in tables):
         raise ParameterError("release", tables, "[[release]] tables, one for each release")
-    items = tuple(_made(Item, table) for table in tables)
-    return _made(Project, raw, items=items, spent=spent or _NOTHING)
+    items = tuple(_build(Item, table) for table in tables)
+    return _build(Project, raw, items=items, spent=spent or _NOTHING)
 
 
 def _toml(value: object) -> str:
@@ -292,11 +292,11 @@ def share_out_after(name: str, content: bytes | None, text: str) -> Shared:
     return share_out(project_from_toml(text, spent))
 
 
-def _made(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:
-    known = {*parameters(kind), *({"name"} if kind is Item else ())}
+def _build(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:
+    field_names = {*parameters(kind), *({"name"} if kind is Item else ())}
     for name in raw:
-        if name not in known:
-            raise ParameterError(name, raw[name], "one of " + ", ".join(sorted(known)))
+        if name not in field_names:
+            raise ParameterError(name, raw[name], "one of " + ", ".join(sorted(field_names)))
     if kind is Item and "name" not in raw:
         raise ParameterError("name", None, "a name for each release")
     return kind(**raw, **more)

@@ -64,8 +64,8 @@ class PlanSpec(Config):
 
     It is released ``releases`` times, together at most ``epsilon`` at ``delta``, and in 95 of 100
     releases noise moves it (a histogram: all its bins) by at most ``margin``. Exactly one of
-    ``epsilon``, ``people`` and ``margin`` is left out (None): it is ``asked``. ``people`` are those
-    of a mean, whose number is public; noise of the others does not depend on them.
+    ``epsilon``, ``people`` and ``margin`` is left out (None): it is ``unknown``. ``people`` are
+    those of a mean, whose number is public; noise of the others does not depend on them.
 
     Raises ``ParameterError`` for what contradicts itself, and says what is allowed.
     """
@@ -148,7 +148,7 @@ class PlanSpec(Config):
         return _ASKED if self.query == "mean" else ("epsilon", "margin")
 
     @property
-    def asked(self) -> str:
+    def unknown(self) -> str:
         """What is left out: "epsilon", "people" or "margin"."""
         return next(name for name in self.possible if getattr(self, name) is None)
 
@@ -192,8 +192,8 @@ class PlanSpec(Config):
 
     def python(self) -> str:
         """Python lines that answer it."""
-        said = keywords(changed(self))
-        return f"from dpmc_core.planning import PlanSpec, plan\n\nplan(PlanSpec({said})).best\n"
+        args = keywords(changed(self))
+        return f"from dpmc_core.planning import PlanSpec, plan\n\nplan(PlanSpec({args})).best\n"
 
 
 def with_unit(amount: float, query: str) -> str:
@@ -214,9 +214,9 @@ def within(margin: float, query: str) -> str:
 
 def halvings(changes: dict[str, float], query: str) -> list[str]:
     """What would halve ε, in words."""
-    said = {
+    phrases = {
         "margin": lambda x: f"a margin of {within(x, query)}",
         "people": lambda x: counted(int(x), "person", "people"),
         "releases": lambda x: counted(int(x), "release", "releases") + " with the same noise",
     }
-    return [said[name](value) for name, value in changes.items()]
+    return [phrases[name](value) for name, value in changes.items()]

@@ -117,13 +117,13 @@ class Account:
     @property
     def how(self) -> str:
         """What the method does, in one sentence."""
-        said = METHODS[self.method][1]
-        return f"{said} {_ADDED}" if self.may_fail else said
+        text = METHODS[self.method][1]
+        return f"{text} {_ADDED}" if self.may_fail else text
 
 
 _ADDED = "That is what holds if nothing fails; the probability of failing is added to δ, a bound."
 METHODS: dict[str, tuple[str, str]] = {
-    name: (said["title"], said["how"]) for name, said in facts("methods").items()
+    name: (method["title"], method["how"]) for name, method in facts("methods").items()
 }
 
 

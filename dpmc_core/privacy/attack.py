@@ -150,7 +150,7 @@ def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple
     pairs, runs = min(len(s) for s in chosen), min(len(s) for s in counted)
     inside, outside = (s[:pairs] for s in chosen)
     pooled = np.sort(np.concatenate([inside, outside]))
-    found = (-math.inf, Event(0.0, True, True))
+    best = (-math.inf, Event(0.0, True, True))
     for rank in np.unique(np.geomspace(_FEW, max(_RARE * pairs, _FEW), 60).astype(int)):
         if 2 * rank >= len(pooled):
             break
@@ -163,9 +163,9 @@ def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple
             sure, _ = clopper_pearson(share * expected, round(expected), error)
             least = float(sure[0] / (1 - sure[0])) * max(1 - 2 * delta * pairs / max(right, 1), 0)
             least *= 1 - max(rare) / pairs
-            if math.log(max(least, 1e-300)) > found[0]:
-                found = (math.log(max(least, 1e-300)), event)
-    return found
+            if math.log(max(least, 1e-300)) > best[0]:
+                best = (math.log(max(least, 1e-300)), event)
+    return best
 
 
 def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[float, Count, Count]:
@@ -379,16 +379,16 @@ def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> Curve
     _, event = choose(chosen, counted, worth)
     likely, unlikely = event.counts(*counted)
     rates = shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error)
-    found, alarms = map(float, rates)
+    hit_rate, alarms = map(float, rates)
     return CurveTest(
         hits_likely=likely[0],
         runs_likely=likely[1],
         hits_unlikely=unlikely[0],
         runs_unlikely=unlikely[1],
-        found=found,
+        found=hit_rate,
         false_alarms=alarms,
         allowed=float(claim.found(alarms)),
-        mu=max(float(special.ndtri(found) - special.ndtri(alarms)), 0.0),
+        mu=max(float(special.ndtri(hit_rate) - special.ndtri(alarms)), 0.0),
         likely_in=event.likely_in,
     )
 

@@ -53,7 +53,7 @@ def variance_curve(
     an upper bound that may be a fifth too large, where Gaussian noise is counted exactly. For
     pictures: ``calibrate.least_noise`` is sharper.
     """
-    made = (
+    ledgers = (
         least_noise(
             Ledger((replace(release, count=count),)),
             epsilon,
@@ -64,7 +64,7 @@ def variance_curve(
         )
         for count in counts
     )
-    return tuple(ledger.releases[0].mechanism.variance for ledger in made)
+    return tuple(ledger.releases[0].mechanism.variance for ledger in ledgers)
 
 
 @dataclass(frozen=True, kw_only=True)

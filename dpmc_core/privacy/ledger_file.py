@@ -93,13 +93,13 @@ def ledger_from_dict(raw: object) -> Ledger:
         raise ParameterError(
             "releases", f"{len(releases)} entries", f"from 1 to {MOST_RELEASES:,} kinds of release"
         )
-    made = []
+    parsed = []
     for k, entry in enumerate(releases, start=1):
         try:
-            made.append(_release(entry))
+            parsed.append(_release(entry))
         except ParameterError as error:
             raise ParameterError(f"release {k}: {error.name}", error.value, error.allowed) from None
-    return Ledger(merge(tuple(made)))
+    return Ledger(merge(tuple(parsed)))
 
 
 def _has_releases(entry: Mapping[str, Any]) -> bool:

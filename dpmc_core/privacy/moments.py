@@ -288,8 +288,8 @@ def shrink(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, Float
     values, vectors = np.linalg.eigh(matrix)
     edge = max(2 * std * math.sqrt(len(matrix)), -float(values[0]))
     values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
-    kept = values > edge
-    return vectors[:, kept], np.sqrt(values[kept] ** 2 - edge**2)
+    mask = values > edge
+    return vectors[:, mask], np.sqrt(values[mask] ** 2 - edge**2)
 
 
 def shrink_off_diagonal(matrix: FloatArray, std: float, rank: int) -> tuple[FloatArray, FloatArray]:
@@ -323,8 +323,8 @@ def shrink_off_diagonal(matrix: FloatArray, std: float, rank: int) -> tuple[Floa
         rows = np.sum(left**2, axis=1)
         largest = float(rows.max()) / (1 + 2 * math.sqrt(tail) + 2 * tail)
         of_row = max(std**2 * size, float(rows.mean()), largest)
-    kept = strengths > 0
-    return vectors[:, kept], strengths[kept]
+    mask = strengths > 0
+    return vectors[:, mask], strengths[mask]
 
 
 def _ends(matrix: FloatArray, largest: int) -> tuple[FloatArray, FloatArray]:

@@ -89,20 +89,20 @@ def state(
     ledger: Ledger,
     delta: float = 1e-5,
     rating_width: float | None = None,
-    made: int | None = None,
+    draws_so_far: int | None = None,
     *,
     secret: bool | None = None,
     public: Mapping[str, str] | None = None,
 ) -> Statement:
     """The statement of a ledger at ``delta``.
 
-    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ. ``made``
-    says how many releases of a planned ledger were made so far (all, left out): the others count
-    too, since who stops a run has seen what it came to. ``secret`` says whether its noise came
-    from the operating system, or follows from a seed (None: not known here). ``public`` has what is
-    assumed public of the data, and by what; "" where it was read off the data without noise: ε does
-    not cover that, so it is nominal. Raises ``ParameterError`` for δ out of range, or a ledger that
-    mixes units or neighbours: one ε cannot speak of both.
+    ``rating_width`` is the width of the data's rating scale, told beside an assumed Δ.
+    ``draws_so_far`` says how many releases of a planned ledger were made (all, left out): the
+    others count too, since who stops a run has seen what it came to. ``secret`` says whether its
+    noise came from the operating system, or follows from a seed (None: not known here). ``public``
+    has what is assumed public of the data, and by what; "" where it was read off the data without
+    noise: ε does not cover that, so it is nominal. Raises ``ParameterError`` for δ out of range, or
+    a ledger that mixes units or neighbours: one ε cannot speak of both.
     """
     if not ledger.private:
         return Statement()
@@ -134,7 +134,7 @@ def state(
         nominal=bool(uncovered) or not ledger.sound,
         accounts=answers,
         caveats=(
-            *_of_this_run(ledger, uncovered, stated, secret=secret, made=made),
+            *_of_this_run(ledger, uncovered, stated, secret=secret, draws_so_far=draws_so_far),
             *_caveats(ledger, delta, rating_width),
         ),
         secret=secret,
@@ -148,7 +148,7 @@ def _of_this_run(
     stated: tuple[str, ...],
     *,
     secret: bool | None,
-    made: int | None,
+    draws_so_far: int | None,
 ) -> Iterator[str]:
     """What is to be said of what was public, how noise was drawn, and how far the run has come."""
     if uncovered:
@@ -158,10 +158,10 @@ def _of_this_run(
         yield _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
     if ledger.sound and secret is not None:
         yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
-    if made not in (None, ledger.draws):
+    if draws_so_far not in (None, ledger.draws):
         yield (
-            f"So far {made:,} of the {ledger.draws:,} planned releases were made. ε is of the "
-            "whole plan all the same: when to stop may depend on errors, which are computed "
+            f"So far {draws_so_far:,} of the {ledger.draws:,} planned releases were made. ε is of "
+            "the whole plan all the same: when to stop may depend on errors, which are computed "
             "without noise."
         )
     if stated:

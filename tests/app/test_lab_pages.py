@@ -66,7 +66,7 @@ def test_an_example_is_shown_in_every_view(query: str, words: str) -> None:
 def test_examples_are_whole() -> None:
     for name in names("tradeoffs"):
         stored_sweep = example("tradeoffs", name)
-        assert len(stored_sweep.runs) == stored_sweep.made["runs"], name
+        assert len(stored_sweep.runs) == stored_sweep.metadata["runs"], name
         assert len(stored_sweep.points) == len(stored_sweep.spec.cells()), name
         for point in stored_sweep.points:
             noisy = point.spec.noise.mechanism != "none"

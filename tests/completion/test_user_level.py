@@ -218,7 +218,7 @@ def test_a_run_spends_its_budget_and_states_all_of_it_wherever_it_stops(
     ledger, statements = Ledger(), []
     for step in run(name, table(), family):
         ledger = ledger.plus(step.releases)
-        statements.append(state(ledger.plus(step.rest), 1e-5, made=ledger.draws))
+        statements.append(state(ledger.plus(step.rest), 1e-5, draws_so_far=ledger.draws))
     *stopped, statement = statements
     assert state(ledger, 1e-5) == statement
     assert 3.0 * 0.99999 < statement.epsilon <= 3.0  # the plan counts as the statement does

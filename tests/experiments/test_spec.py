@@ -20,7 +20,7 @@ from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.algorithms import ALGORITHMS, ON_PARTITIONS, _found
+from dpmc_core.experiments.algorithms import ALGORITHMS, ON_PARTITIONS, _discover
 from dpmc_core.experiments.spec import known_names
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
@@ -397,12 +397,12 @@ ALGORITHMS = (
 
 
 def test_a_new_algorithm_is_one_file(one_file: str) -> None:
-    cards = _found()
+    cards = _discover()
     assert [*cards] == [*ALGORITHMS, one_file]  # after those that have a place in the order
     assert cards[one_file].tasks == ("rate",)
     assert cards[one_file].learn is not None  # which is all that partitions ask of it
     assert cards[one_file].config().rank == 3
-    assert one_file not in _found.__globals__["ALGORITHMS"]
+    assert one_file not in _discover.__globals__["ALGORITHMS"]
 
 
 def test_a_flat_name_has_one_meaning() -> None:

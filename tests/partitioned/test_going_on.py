@@ -128,7 +128,7 @@ def test_stopped_before_or_after_any_release(
         assert (result.step.objective is None) == (objective is None)
         if objective is not None and not secret:
             assert result.step.objective == pytest.approx(objective, rel=1e-10)
-    assert last.ledger.draws == last.made
+    assert last.ledger.draws == last.draws_so_far
 
 
 def test_which_folders_a_run_may_go_on_in(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import PassingRuns, key_of, record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.planning.goal import ModelPlan, Search
-from dpmc_core.planning.models import kept, search
+from dpmc_core.planning.models import search, stored_search
 from tests.terminal import Terminal
 
 SIZES = {"dataset": "skewed", "n_users": 400, "n_items": 60, "n_ratings": 8000}
@@ -164,19 +164,19 @@ def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None
     assert "from a total ε of at most" in last.sentence
     assert "no run narrows it down further" in last.sentence
     assert states[0].sentence.startswith("Nothing is known yet of where")
-    assert kept(plan, PassingRuns()) is None
+    assert stored_search(plan, PassingRuns()) is None
 
 
 def test_what_is_kept_is_said_without_a_run() -> None:
     plan = ModelPlan(base=BASE, target=0.85, **WIDE)
     runs = PassingRuns()
     *_, last = search(plan, runs, jobs=1)
-    assert kept(plan, runs) == replace(last, before=last.spent)
+    assert stored_search(plan, runs) == replace(last, before=last.spent)
     some = PassingRuns()
     for seed in range(4):
         spec = plan.spec_at(200.0, seed)
         some.add(runs.find([key_of(spec)])[key_of(spec)])
-    first = kept(plan, some)
+    first = stored_search(plan, some)
     assert first is not None
     assert len(first.probes) == 1
     assert first.estimate is None

@@ -124,17 +124,17 @@ def verdict(
     base, pairs = reference
     steps = [mine - other for mine, other in pairs]
     step, wide = float(np.mean(steps)), t_half_width(tuple(steps))
-    said = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
+    comparison = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
     same_way = not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0
     if same_way and 1 / _FAR <= mean / target <= _FAR:
         return Verdict(
-            TREND, f"{far}; but against its reference row it goes the same way ({said})."
+            TREND, f"{far}; but against its reference row it goes the same way ({comparison})."
         )
     return Verdict(
         DIFFERS,
         f"{far}"
         + (f", beyond a factor of {_FAR:g}" if same_way else "")
-        + f"; against its reference row: {said}.",
+        + f"; against its reference row: {comparison}.",
     )
 
 
@@ -219,19 +219,19 @@ def compute(
         if row.computable and (not row.needs or dataset_entry(row.needs).present())
     ]
     specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
-    said = -math.inf
+    last_report = -math.inf
     keyed = {key_of(s): s for several in specs.values() for s in several}
     with Workers(jobs) as workers:
-        for made in make_all(keyed, store, workers):
-            if made.seconds - said > 10 or made.done == made.total:
-                said = made.seconds
-                left = "" if made.remaining is None else f", about {made.remaining:.0f} s left"
-                tell(f"{entry}: {made.done} of {made.total} runs{left}")
-    found = store.find(key_of(s) for several in specs.values() for s in several)
+        for status in make_all(keyed, store, workers):
+            if status.seconds - last_report > 10 or status.done == status.total:
+                last_report = status.seconds
+                left = "" if status.remaining is None else f", about {status.remaining:.0f} s left"
+                tell(f"{entry}: {status.done} of {status.total} runs{left}")
+    saved = store.find(key_of(s) for several in specs.values() for s in several)
     results = []
     for row in able:
         tell(f"{entry}: {row.id}") if row.measured else None
-        results.append(_row_result(row, [found[key_of(s)] for s in specs.get(row.id, ())], trials))
+        results.append(_row_result(row, [saved[key_of(s)] for s in specs.get(row.id, ())], trials))
     return PaperResult(
         entry=entry,
         command=f"python -m dpmc_core paper {entry}"
@@ -351,7 +351,7 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
         )
     text = None if row.printed is None else row.printed.text
     rounding = 0.0 if row.printed is None else row.printed.rounding
-    found = verdict(
+    outcome = verdict(
         text,
         rounding,
         mine.values,
@@ -359,12 +359,12 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
         within=row.within,
         reference=reference,
     )
-    if row.fitted and found.kind == REPRODUCED:
+    if row.fitted and outcome.kind == REPRODUCED:
         return Verdict(
-            found.kind,
-            f"{found.why} The matrix's size was chosen so that rows like this come near.",
+            outcome.kind,
+            f"{outcome.why} The matrix's size was chosen so that rows like this come near.",
         )
-    return found
+    return outcome
 
 
 @dataclass(frozen=True)

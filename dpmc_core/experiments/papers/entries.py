@@ -100,13 +100,13 @@ class Entry:
 def _entries(file: Settings) -> Iterator[Entry]:
     by_id: dict[str, Entry] = {}
     for paper in PAPERS:
-        for k, said in enumerate(file[paper], start=1):
-            own = {name: value for name, value in said.items() if name not in ("like", "with")}
+        for k, raw in enumerate(file[paper], start=1):
+            own = {name: value for name, value in raw.items() if name not in ("like", "with")}
             where = f"data/{_FILE}.toml, entry {k} of {paper} ({own.get('place', 'no place')})"
             try:
-                shared = file["shared"][said["like"]] if "like" in said else {}
+                shared = file["shared"][raw["like"]] if "like" in raw else {}
                 filled: Settings = {
-                    name: text.format(**said.get("with", {})) if isinstance(text, str) else text
+                    name: text.format(**raw.get("with", {})) if isinstance(text, str) else text
                     for name, text in shared.items()
                 }
             except KeyError as error:
@@ -117,8 +117,8 @@ def _entries(file: Settings) -> Iterator[Entry]:
             entry = typed(Entry, {"id": name, "paper": paper, **filled}, where)
             if entry.same:
                 other = by_id[entry.same]
-                made = f"{entry.made} {other.made}"
-                entry = replace(entry, made=made, finding=other.finding, figures=other.figures)
+                method = f"{entry.made} {other.made}"
+                entry = replace(entry, made=method, finding=other.finding, figures=other.figures)
             by_id[name] = entry
             yield entry
 

@@ -122,8 +122,8 @@ def record_of(result: AnyResult, *, once: bool = False) -> Record:
     """
     spec, statement = result.spec, result.statement
     if not math.isfinite(result.value):
-        said = "the result is not a finite number; a larger reg (λ) or less noise keeps it finite."
-        return failed(spec, DataError(said))
+        text = "the result is not a finite number; a larger reg (λ) or less noise keeps it finite."
+        return failed(spec, DataError(text))
     return record_for(
         spec,
         value=result.value,

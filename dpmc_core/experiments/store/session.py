@@ -36,10 +36,10 @@ class Session:
     @cached_property
     def runs(self) -> PassingRuns:
         """The records, to be found by their keys."""
-        found = PassingRuns()
+        runs = PassingRuns()
         for record in self.records:
-            found.add(record)
-        return found
+            runs.add(record)
+        return runs
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy, which ``read_session`` reads back."""
@@ -106,13 +106,13 @@ class Beside:
 
     def have(self, keys: Iterable[str]) -> set[str]:
         """See ``RunStore.have``."""
-        asked = list(keys)
-        return self._store.have(asked) | self._others.have(asked)
+        wanted = list(keys)
+        return self._store.have(wanted) | self._others.have(wanted)
 
     def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]:
         """See ``RunStore.find``."""
-        asked = list(keys)
-        found = self._store.find(asked, whole=whole)
-        more = self._others.find(key for key in asked if key not in found)
+        wanted = list(keys)
+        records = self._store.find(wanted, whole=whole)
+        more = self._others.find(key for key in wanted if key not in records)
         self.used |= more.keys()
-        return found | more
+        return records | more

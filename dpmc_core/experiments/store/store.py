@@ -164,13 +164,13 @@ class RunStore:
             if field.name != "summary"
         }
         text = json.dumps(record.summary, separators=(",", ":"))
-        with self._told("kept"):
+        with self._explain_errors("kept"):
             try:
                 with self._engine.begin() as connection:
-                    made = connection.execute(
+                    run_id = connection.execute(
                         RUNS.insert().values(row).returning(RUNS.c.id)
                     ).scalar_one()
-                    connection.execute(SUMMARIES.insert().values(run=made, summary=text))
+                    connection.execute(SUMMARIES.insert().values(run=run_id, summary=text))
             except IntegrityError:
                 if self.have([record.key]):
                     return False
@@ -179,7 +179,7 @@ class RunStore:
 
     def check_writable(self) -> None:
         """Raise ``StoreError`` where nothing could be kept; nothing changes."""
-        with self._told("written"), self._engine.connect() as connection:
+        with self._explain_errors("written"), self._engine.connect() as connection:
             connection.execute(ABOUT.update().values(version=ABOUT.c.version))
             connection.rollback()
 
@@ -189,8 +189,8 @@ class RunStore:
         ``where`` keeps those whose column is one of the listed values.
         """
         with self._reading() as connection:
-            asked = sa.select(sa.func.count()).select_from(RUNS).where(*_conditions(where))
-            return connection.scalar(asked) or 0
+            query = sa.select(sa.func.count()).select_from(RUNS).where(*_conditions(where))
+            return connection.scalar(query) or 0
 
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values that each column of ``FILTERS`` takes."""
@@ -206,10 +206,10 @@ class RunStore:
         self, where: Mapping[str, Sequence[str]] | None = None, *, limit: int | None = None
     ) -> list[JsonObject]:
         """Runs as rows without summaries, the latest first."""
-        asked = sa.select(*_FIELDS).where(*_conditions(where))
-        asked = asked.order_by(RUNS.c.id.desc()).limit(limit)
+        query = sa.select(*_FIELDS).where(*_conditions(where))
+        query = query.order_by(RUNS.c.id.desc()).limit(limit)
         with self._reading() as connection:
-            return [dict(row) for row in connection.execute(asked).mappings()]
+            return [dict(row) for row in connection.execute(query).mappings()]
 
     def have(self, keys: Iterable[str]) -> set[str]:
         """Those of ``keys`` that are here."""
@@ -225,20 +225,20 @@ class RunStore:
 
         Their summaries are left empty unless ``whole``, which is much quicker.
         """
-        asked = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
+        query = sa.select(*_FIELDS, SUMMARIES.c.summary).join(SUMMARIES)
         if not whole:
-            asked = sa.select(*_FIELDS, sa.literal("{}").label("summary"))
+            query = sa.select(*_FIELDS, sa.literal("{}").label("summary"))
         with self._reading() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})
                 for some in _chunks(list(keys))
-                for row in connection.execute(asked.where(RUNS.c.key.in_(some))).mappings()
+                for row in connection.execute(query.where(RUNS.c.key.in_(some))).mappings()
             }
 
     def delete(self, keys: Iterable[str]) -> int:
         """Forget the runs with these keys; returns how many there were."""
         gone = 0
-        with self._told("deleted"), self._engine.begin() as connection:
+        with self._explain_errors("deleted"), self._engine.begin() as connection:
             for some in _chunks(list(keys)):
                 chosen = sa.select(RUNS.c.id).where(RUNS.c.key.in_(some))
                 connection.execute(SUMMARIES.delete().where(SUMMARIES.c.run.in_(chosen)))
@@ -247,7 +247,7 @@ class RunStore:
 
     def _check(self) -> None:
         """Make the tables of a new store; refuse what is none, or of another version."""
-        with self._told("opened"):
+        with self._explain_errors("opened"):
             with self._engine.connect() as connection:
                 names = sa.inspect(connection).get_table_names()
             sqlite = self._engine.dialect.name == "sqlite"
@@ -260,10 +260,10 @@ class RunStore:
                     )
                 self._make()
             with self._engine.connect() as connection:
-                found = connection.scalar(sa.select(sa.func.max(ABOUT.c.version)))
-        if found != STORE_VERSION:
+                version = connection.scalar(sa.select(sa.func.max(ABOUT.c.version)))
+        if version != STORE_VERSION:
             raise StoreError(
-                f"The run store {self.place} is of version {found}, and this release reads "
+                f"The run store {self.place} is of version {version}, and this release reads "
                 f"version {STORE_VERSION}: open it with the release that made it and export its "
                 "runs, or choose another file by DPMC_STORE. Nothing in it was changed."
             )
@@ -278,18 +278,18 @@ class RunStore:
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
-        with self._told("read"), self._engine.connect() as connection:
+        with self._explain_errors("read"), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def _told(self, done: str) -> Iterator[None]:
+    def _explain_errors(self, done: str) -> Iterator[None]:
         """Turn the database's errors into sentences."""
         try:
             yield
         except SQLAlchemyError as error:
-            said = str(getattr(error, "orig", None) or error).splitlines()[0]
+            message = str(getattr(error, "orig", None) or error).splitlines()[0]
             raise StoreError(
-                _sentence(self.place, done, said, isinstance(error, DatabaseError))
+                _sentence(self.place, done, message, isinstance(error, DatabaseError))
             ) from error
         except sqlite3.Error as error:
             raise StoreError(_sentence(self.place, done, str(error), True)) from error
@@ -313,8 +313,8 @@ _WHY = {
 }
 
 
-def _sentence(place: str, done: str, said: str, database: bool) -> str:
-    low = said.lower()
+def _sentence(place: str, done: str, message: str, database: bool) -> str:
+    low = message.lower()
     why = "see the reason in brackets, or choose another place by DPMC_STORE"
     if database and any(word in low for word in ("connect", "refused", "resolve", "password")):
         why = (
@@ -325,7 +325,7 @@ def _sentence(place: str, done: str, said: str, database: bool) -> str:
         if any(word in low for word in words):
             why = reason
             break
-    return f"The run store {place} could not be {done} ({said}): {why}."
+    return f"The run store {place} could not be {done} ({message}): {why}."
 
 
 def _only_read(file: Path) -> sa.URL:

@@ -279,8 +279,8 @@ _LINES = {"completion": COMPLETION, "factorization": FACTORIZATION}
 
 STUDIES: dict[str, dict[str, Study]] = {
     room: {
-        name: typed(Study, said, f"data/studies.toml, {name}")
-        for name, said in facts("studies")[room].items()
+        name: typed(Study, raw, f"data/studies.toml, {name}")
+        for name, raw in facts("studies")[room].items()
     }
     for room in _LINES
 }
@@ -316,10 +316,10 @@ class StudySpec(Config, ManyRuns):
                 allowed = "random: every seed of a study has a split of its own"
                 raise ParameterError("split", base.data.split, allowed)
         else:
-            study, known = self.study, base.data.entry
-            if known.holds not in study.holds or (study.made and not known.synthetic):
-                made = "synthetic data (cartoon faces or synthetic topics)"
-                allowed = f"{made if study.made else 'images'} for this question"
+            study, entry = self.study, base.data.entry
+            if entry.holds not in study.holds or (study.made and not entry.synthetic):
+                synthetic_kinds = "synthetic data (cartoon faces or synthetic topics)"
+                allowed = f"{synthetic_kinds if study.made else 'images'} for this question"
                 raise ParameterError("dataset", base.dataset, allowed)
         limits.check("seed", base.seed + self.seeds - 1)
         limits.check("data_seed", base.data.data_seed + self.seeds - 1)
@@ -411,11 +411,11 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
     ``possible``: without those that its data cannot have.
     """
     settings = {n: v for n, v in spec.settings if n not in ("algorithm", "task")}
-    found = [c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c)]
+    points = [c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c)]
     places = defaultdict[str, list[float]](list)
-    for cell in found:
+    for cell in points:
         places[cell.series].append(cell.x)
-    return tuple(c for c in found if not spec.short or c.x in ends_and_middle(places[c.series]))
+    return tuple(c for c in points if not spec.short or c.x in ends_and_middle(places[c.series]))
 
 
 def _possible(cell: Cell) -> bool:

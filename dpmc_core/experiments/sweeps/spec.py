@@ -136,12 +136,12 @@ class SweepSpec(Config, ManyRuns):
             raise ParameterError("name", self.name, "1 to 80 printable characters")
         if not isinstance(self.fresh_data, bool):
             raise ParameterError("fresh_data", self.fresh_data, "true or false")
-        known = sorted(known_names() - set(_RESERVED))
+        field_names = sorted(known_names() - set(_RESERVED))
         for name, values in itertools.chain(self.base, *self.grids):
             if name in _RESERVED:
                 allowed = "left out: seeds come from the sweep's own seed"
                 raise ParameterError("sweep field", name, allowed)
-            check_choice("sweep field", name, known)
+            check_choice("sweep field", name, field_names)
             if values == ():
                 raise ParameterError(name, "[]", "a list with at least one value")
         if self.size > MOST_RUNS:
@@ -178,15 +178,15 @@ class SweepSpec(Config, ManyRuns):
         cells = self.cells()
         for k, (seed, data_seed) in enumerate(seeds_of(self.seed, self.seeds)):
             for n, (settings, spec) in enumerate(cells):
-                made = self.fresh_data and spec.data.synthetic
-                data = {"data_seed": data_seed} if made else {}
+                fresh = self.fresh_data and spec.data.synthetic
+                data = {"data_seed": data_seed} if fresh else {}
                 one = spec.repetition(seed, **data)
                 yield Planned(cell=n, settings=settings, replicate=k, spec=one)
 
     def _cell(self, settings: Items) -> tuple[Items, RunSpec]:
-        asked = {**dict(self.base), **dict(settings)}
+        all_settings = {**dict(self.base), **dict(settings)}
         try:
-            spec = RunSpec.fitting(asked)
+            spec = RunSpec.fitting(all_settings)
             if kind_of(spec) != self.kind:
                 allowed = f"one for {self.kind}, the kind of this sweep"
                 raise ParameterError("algorithm", spec.card.name, allowed)
@@ -196,8 +196,8 @@ class SweepSpec(Config, ManyRuns):
         mechanism = spec.noise.mechanism
         shape = () if mechanism == "none" else FAMILIES[mechanism].shape
         gone = _NOISE if mechanism == "none" else tuple({"alpha"} - set(shape))
-        kept = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
-        return tuple(kept), spec
+        items = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
+        return tuple(items), spec
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy, which ``from_dict`` reads back."""

@@ -93,7 +93,7 @@ def make_all(
     before = done = len(specs) - len(missing)
     failures = 0
 
-    def made(record: Record | None) -> Made:
+    def status(record: Record | None) -> Made:
         return Made(
             done=done,
             total=len(specs),
@@ -103,19 +103,19 @@ def make_all(
             record=record,
         )
 
-    yield made(None)
+    yield status(None)
     for attempt in range(_ATTEMPTS):
         todo = [specs[key] for key in specs if key in missing]
         try:
             with closing(workers.records(todo, word_vectors=word_vectors)) as records:
                 for record in records:
                     if record is None:
-                        yield made(None)
+                        yield status(None)
                         continue
                     _keep(store, record)
                     missing.discard(record.key)
                     done, failures = done + 1, failures + bool(record.error)
-                    yield made(record)
+                    yield status(record)
             break
         except WorkerEndedError as error:
             if attempt == _ATTEMPTS - 1:
@@ -132,8 +132,8 @@ def finished(spec: ManyRuns, store: Runs, *, whole: bool = False) -> list[tuple[
     ``whole`` with their summaries.
     """
     plan = _keyed(spec)
-    found = store.find((key for key, _ in plan), whole=whole)
-    return [(run, found[key]) for key, run in plan if key in found]
+    records = store.find((key for key, _ in plan), whole=whole)
+    return [(run, records[key]) for key, run in plan if key in records]
 
 
 @lru_cache(maxsize=8)
@@ -160,7 +160,7 @@ def read_unkept(file: Path, store: RunStore) -> int:
         ]
         for record in records:
             spec = spec_of(record.kind, record.spec)
-            said = (
+            columns = (
                 record.key,
                 record.dataset,
                 record.algorithm,
@@ -168,7 +168,7 @@ def read_unkept(file: Path, store: RunStore) -> int:
                 record.seed,
                 record.measure,
             )
-            if said != (
+            if columns != (
                 key_of(spec),
                 spec.dataset,
                 spec.card.name,

@@ -169,8 +169,8 @@ def points_of(
 
 def largest(some: Sequence[float | None]) -> float | None:
     """The largest; None where there is none, or one of them is not finite."""
-    known = [x for x in some if x is not None]
-    return max(known) if known and len(known) == len(some) else None
+    numbers = [x for x in some if x is not None]
+    return max(numbers) if numbers and len(numbers) == len(some) else None
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
@@ -181,7 +181,7 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
     By means alone: whether neighbours on it differ is for ``Point.minus`` to say.
     """
-    known = [(p.epsilon, p) for p in points if p.epsilon is not None and p.values]
+    pairs = [(p.epsilon, p) for p in points if p.epsilon is not None and p.values]
 
     def better(spent: float, p: Point, other: float, q: Point) -> bool:
         sign = 1 if p.less_is_better else -1
@@ -190,10 +190,10 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
     best = [
         (other, q)
-        for other, q in known
+        for other, q in pairs
         if not any(
             kind_of_point(p) == kind_of_point(q) and better(spent, p, other, q)
-            for spent, p in known
+            for spent, p in pairs
         )
     ]
     return [q for _, q in sorted(best, key=lambda pair: pair[0])]

@@ -128,17 +128,17 @@ class Workers:
         def turn() -> tuple[list[RunSpec], bool]:
             """Runs for a worker, and whether it is kept after them."""
             with changing:
-                known = self._seconds
+                average = self._seconds
                 if not sizes:
-                    longest = first if known is None else max(int(turn_seconds / known), 1)
+                    longest = first if average is None else max(int(turn_seconds / average), 1)
                     sizes.extend(_turns(len(waiting), self.jobs, longest))
                 size = min(sizes.pop(), len(waiting)) if sizes else 0
-                return [waiting.popleft() for _ in range(size)], known is None or not self._remote
+                return [waiting.popleft() for _ in range(size)], average is None or not self._remote
 
         def took(seconds: float) -> None:
             with changing:
-                known = seconds if self._seconds is None else self._seconds
-                self._seconds = max(0.5 * (known + seconds), _LEAST)
+                average = seconds if self._seconds is None else self._seconds
+                self._seconds = max(0.5 * (average + seconds), _LEAST)
 
         def serve(_: int, drawn: _Draw) -> Iterator[Record]:
             batch, keep = turn()
@@ -183,8 +183,8 @@ class Workers:
             worker = self.each[number]
 
             def drawn(steps: Steps, specs: Sequence[Any], keep: bool) -> Iterator[Any]:
-                with closing(worker.draw(steps, specs, self._sets, keep=keep)) as found:
-                    for result in found:
+                with closing(worker.draw(steps, specs, self._sets, keep=keep)) as outcomes:
+                    for result in outcomes:
                         if stop.is_set():
                             worker.close()  # a run is one step, which would be waited for
                             raise _StoppedError

@@ -176,12 +176,12 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
     curve = np.empty((2, 0)) if claim is None else claim.points
     looks = [_FEWEST, *(math.ceil(spec.runs * k / _LOOKS) for k in range(1, _LOOKS + 1))]
     error = 1 - spec.confidence
-    made: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    outputs: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     runs = 0
-    found: tuple[Attack, int] | None = None
+    latest: tuple[Attack, int] | None = None
     for with_alice, without in chunks(spec, pair):
-        made[0].append(with_alice)
-        made[1].append(without)
+        outputs[0].append(with_alice)
+        outputs[1].append(without)
         runs += len(with_alice)
         now = time.perf_counter()
         finished = runs == spec.runs
@@ -189,26 +189,26 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
             looks = [look for look in looks if look > runs]
             share = _LAST_SHARE if finished else (1 - _LAST_SHARE) / _LOOKS
             made_so_far = attack(
-                np.concatenate(made[0]),
-                np.concatenate(made[1]),
+                np.concatenate(outputs[0]),
+                np.concatenate(outputs[1]),
                 delta=statement.delta,
                 confidence=1 - share * error,
                 claim=claim,
             )
             bound = replace(made_so_far.bound, confidence=spec.confidence)
-            found = (replace(made_so_far, bound=bound), runs)
-        soon = found is None or (len(with_alice) == 1 and now - last < _PAUSE)
+            latest = (replace(made_so_far, bound=bound), runs)
+        soon = latest is None or (len(with_alice) == 1 and now - last < _PAUSE)
         if not finished and (soon or not interim):
             continue
         last = now
-        assert found is not None
+        assert latest is not None
         yield AuditResult(
             spec=spec,
-            attack=found[0],
+            attack=latest[0],
             statement=statement,
             claimed_curve=curve,
             runs=runs,
-            looked_at=found[1],
+            looked_at=latest[1],
             seconds=now - started,
             finished=finished,
             versions=versions(),

@@ -99,14 +99,14 @@ def audit_text(
     limits.check("epsilon", epsilon)
     limits.check("confidence", confidence)
     inside, outputs = _read(content, file)
-    found = attack(
+    result = attack(
         outputs[inside],
         outputs[~inside],
         delta=delta,
         confidence=confidence,
         claim=of_profile([epsilon], [delta], how="the claim"),
     )
-    return OutputsAudit(attack=found, epsilon=epsilon, delta=delta)
+    return OutputsAudit(attack=result, epsilon=epsilon, delta=delta)
 
 
 def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
@@ -124,8 +124,8 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
             keep_default_na=False,
         )
     except (ValueError, pd.errors.ParserError) as error:
-        said = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise DataError(f"{file} cannot be read as CSV ({said}).") from None
+        message = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+        raise DataError(f"{file} cannot be read as CSV ({message}).") from None
     rows = rows[(rows.fillna("") != "").any(axis=1)]
     names = [str(name).strip() for name in rows.iloc[0].fillna("")] if len(rows) else []
     if INSIDE not in names or len(names) < 2:

@@ -265,9 +265,9 @@ class AuditSpec(Config, Spec):
         'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """
         usual = values_of(AuditSpec(target=self.target, case=self.case, dataset=self.dataset))
-        said = {n: v for n, v in self.as_dict().items() if v != usual.get(n)}
+        options = {n: v for n, v in self.as_dict().items() if v != usual.get(n)}
         named = {n: v for n, v in changed(self).items() if n in ("target", "case")}
-        return " ".join(["python -m dpmc_core audit", *user_datasets.flags(named | said)])
+        return " ".join(["python -m dpmc_core audit", *user_datasets.flags(named | options)])
 
     def python(self) -> str:
         """Python lines that make this audit."""
@@ -297,8 +297,8 @@ class AuditSpec(Config, Spec):
         }
         if card.factorize is not None:
             rounds = 20 if self.target == "moment-nmf" else self.iterations
-            made = {"dataset": self.dataset or "cartoon", "n_samples": 100}
-            return RunSpec.fitting(named, rounds=rounds, **made)
+            data = {"dataset": self.dataset or "cartoon", "n_samples": 100}
+            return RunSpec.fitting(named, rounds=rounds, **data)
         rounds_made = {"reg": self.reg, "iterations": self.iterations, "inner": self.inner}
         if self.dataset:
             return RunSpec.fitting(named, dataset=self.dataset, **rounds_made)

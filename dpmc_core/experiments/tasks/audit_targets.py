@@ -83,33 +83,33 @@ def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
     users = np.argsort(-shared, kind="stable")[:_USERS]
     name = f"user {ratings.user_label(who).removeprefix('user ')}"
     if whole:
-        said = f"{name} and their {counted(int(counts[who]), 'rating', 'ratings')}"
-        return Neighbours(ratings, ratings.take(~mine), said, users, items)
+        label = f"{name} and their {counted(int(counts[who]), 'rating', 'ratings')}"
+        return Neighbours(ratings, ratings.take(~mine), label, users, items)
     k = np.flatnonzero(mine & (ratings.items == items[0]))
     high, low = (ratings.values.copy() for _ in range(2))
     high[k], low[k] = ratings.high, ratings.low
-    said = (
+    label = (
         f"the rating of “{ratings.item_label(int(items[0]))}” by {name}: {ratings.high:g} or "
         f"{ratings.low:g}"
     )
     return Neighbours(
-        replace(ratings, values=high), replace(ratings, values=low), said, users, items
+        replace(ratings, values=high), replace(ratings, values=low), label, users, items
     )
 
 
 def _samples(samples: Samples, record: str) -> Neighbours:
     values, mean = samples.values, np.asarray(samples.values.mean(axis=1)).ravel()
     which = _column(record, samples) if record else int(np.argmin(mean @ values))
-    kept = np.ones(len(samples))
-    kept[which] = 0.0
+    mask = np.ones(len(samples))
+    mask[which] = 0.0
     # of documents, guaranteed algorithms read the counts, the others the weights
-    counts = None if samples.counts is None else _emptied(samples.counts, kept)
+    counts = None if samples.counts is None else _emptied(samples.counts, mask)
     without: Any
     if sparse.issparse(values):
         own = values[:, [which]].toarray().ravel()
-        without = _emptied(sparse.csc_array(values), kept)
+        without = _emptied(sparse.csc_array(values), mask)
     else:
-        own, without = values[:, which], np.asarray(values) * kept
+        own, without = values[:, which], np.asarray(values) * mask
     features = np.argsort(-np.abs(own - mean), kind="stable")[:_FEATURES]
     return Neighbours(
         samples,
@@ -132,9 +132,9 @@ def _column(record: str, samples: Samples) -> int:
     return int(column[0])
 
 
-def _emptied(table: sparse.csc_array, kept: FloatArray) -> sparse.csc_array:
-    """``table`` with the columns of ``kept`` 0 empty."""
-    out = sparse.csc_array(table.multiply(kept))
+def _emptied(table: sparse.csc_array, mask: FloatArray) -> sparse.csc_array:
+    """``table`` with the columns of ``mask`` 0 empty."""
+    out = sparse.csc_array(table.multiply(mask))
     out.eliminate_zeros()
     return out
 
@@ -323,8 +323,8 @@ def pictures() -> tuple[Samples, Samples]:
 
 def _claimed_noise(spec: AuditSpec) -> Mechanism:
     family: Any = FAMILIES[spec.mechanism]
-    made: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
-    return made
+    mechanism: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
+    return mechanism
 
 
 def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:

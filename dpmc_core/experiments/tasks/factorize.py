@@ -78,12 +78,12 @@ class FactorMetrics:
 class FactorResult(Result[FactorMetrics]):
     """A run so far: ``metrics`` per measured round, the ``dictionary`` W (D×K) and the
     ``coefficients`` H (K×N) that suit it best on the clean data, the ``ledger`` of all that its
-    plan holds (``made``: releases so far), the halved squared ``baseline_errors`` of each column by
-    each baseline, and the ``reference`` (scikit-learn's NMF, not private; NaN until finished).
-    ``outliers`` holds the columns ``shown`` of R, None without outliers, and ``corrupted_values``
-    those columns as the algorithm saw them (spoiled ones first). ``samples`` is the data as given,
-    without its values where they are spoiled: those would be another D×N. ``finished`` is False
-    while it runs.
+    plan holds (``draws_so_far`` releases were made), the halved squared ``baseline_errors`` of each
+    column by each baseline, and the ``reference`` (scikit-learn's NMF, not private; NaN until
+    finished). ``outliers`` holds the columns ``shown`` of R, None without outliers, and
+    ``corrupted_values`` those columns as the algorithm saw them (spoiled ones first). ``samples``
+    is the data as given, without its values where they are spoiled: those would be another D×N.
+    ``finished`` is False while it runs.
     """
 
     samples: Samples
@@ -180,12 +180,12 @@ def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
     by ``rank`` parts that no image had a say in.
     """
     along = np.asarray(clean.values.T @ mean_columns(clean.values))
-    found = {AVERAGE: (1 - along**2) / 2}
+    errors = {AVERAGE: (1 - along**2) / 2}
     if clean.shape is not None:
         parts = parts_without_data(clean.shape, rank)
         fits = fit_coefficients(clean.values, parts, _LAST_SWEEPS)
-        found[WITHOUT_DATA] = column_errors(clean.values, parts, fits) ** 2 / 2
-    return found
+        errors[WITHOUT_DATA] = column_errors(clean.values, parts, fits) ** 2 / 2
+    return errors
 
 
 def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> float:
@@ -252,7 +252,7 @@ def factorize_steps(
     seen = (
         np.asarray(given.values[:, shown]) if given.unit == "image" else np.empty((0, shown.size))
     )
-    kept = replace(given, values=clean.values)
+    result_samples = replace(given, values=clean.values)
     ledger = Ledger(spent)
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
@@ -270,7 +270,7 @@ def factorize_steps(
         yielded = time.perf_counter()
         yield FactorResult(
             spec=spec,
-            samples=kept,
+            samples=result_samples,
             clean=clean,
             metrics=metrics,
             dictionary=step.dictionary,
@@ -279,7 +279,7 @@ def factorize_steps(
             shown=shown,
             corrupted_values=seen,
             ledger=ledger.plus(step.rest),
-            made=ledger.draws,
+            draws_so_far=ledger.draws,
             baselines={name: float(errors.mean()) for name, errors in beside.items()},
             baseline_errors=beside,
             reference=reference(spec.data, spec.algorithm.rank, clean if chooses else None)

@@ -63,7 +63,7 @@ class StepMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult(RatingsResult[StepMetrics]):
     """A run so far: ``metrics`` per iteration, the ``model``, the ``ledger`` of all that its plan
-    holds (of which ``made`` releases were made so far), what that means, and how the baselines do
+    holds (of which ``draws_so_far`` releases were made), what that means, and how the baselines do
     on the same held-out ratings (``baselines``: name → RMSE, their predictions clipped to the
     scale; ``baseline_squares``: the best one's squared error on each held-out rating). ``finished``
     is False while it runs.
@@ -154,7 +154,7 @@ def rate_steps(
                 metrics=metrics,
                 model=step.model,
                 ledger=ledger.plus(step.rest),
-                made=ledger.draws,
+                draws_so_far=ledger.draws,
                 baselines=baselines,
                 baseline_squares=baseline_squares,
                 split=split,

@@ -51,9 +51,9 @@ class RecommendMetrics:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecommendResult(RatingsResult[RecommendMetrics]):
     """A run so far: ``metrics`` per step, the ``model`` (with vectors of the held-out users too),
-    the ``ledger`` of all that its plan holds (``made``: releases so far), and the recall of the
-    baselines for the same users (``baselines``). ``by_user`` and ``most_liked_by_user`` are the
-    last step's recalls of the model, and of what is most liked, for each held-out user.
+    the ``ledger`` of all that its plan holds (``draws_so_far`` releases were made), and the recall
+    of the baselines for the same users (``baselines``). ``by_user`` and ``most_liked_by_user`` are
+    the last step's recalls of the model, and of what is most liked, for each held-out user.
     ``finished`` is False while it runs.
     """
 
@@ -76,8 +76,8 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
     def listed(self, user: int) -> NDArray[np.intp]:
         """The best items for a held-out ``user``, best first, without those that were shown."""
         query = self.split.query
-        known = query.items[query.users == user]
-        return top_items(self.model.block(np.array([user]))[0], known)
+        shown = query.items[query.users == user]
+        return top_items(self.model.block(np.array([user]))[0], shown)
 
     @property
     def picture(self) -> NDArray[Any]:
@@ -156,7 +156,7 @@ def recommend_steps(
                 most_liked_by_user=most_liked,
                 model=step.model,
                 ledger=ledger.plus(step.rest),
-                made=ledger.draws,
+                draws_so_far=ledger.draws,
                 baselines=baselines,
                 split=split,
                 seconds=seconds,

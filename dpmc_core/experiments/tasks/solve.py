@@ -46,10 +46,10 @@ def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.rand
         return secret_generator()
     text = json.dumps(spec.changes(), sort_keys=True)
     own = user_datasets.current().get(spec.dataset)
-    said = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest))
+    hasher = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest))
     for numbers in given:
-        said.update(numbers.tobytes())
-    digest = said.digest()
+        hasher.update(numbers.tobytes())
+    digest = hasher.digest()
     return np.random.default_rng(np.random.SeedSequence(list(digest)))
 
 
@@ -102,9 +102,9 @@ def versions() -> dict[str, str]:
 
 def public_facts(spec: RunSpec, ratings: Ratings) -> dict[str, str]:
     """What the spec's algorithm takes as public of ``ratings``, and by what."""
-    known = ratings.item_features
+    features = ratings.item_features
     used = getattr(spec.algorithm, "item_features", "none") != "none"
-    return {**ratings.public, **(known.fact if used and known is not None else {})}
+    return {**ratings.public, **(features.fact if used and features is not None else {})}
 
 
 Metrics = TypeVar("Metrics")
@@ -112,13 +112,13 @@ Metrics = TypeVar("Metrics")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Accounted(ABC):
-    """A run so far: the ``ledger`` of all that its plan holds, of which ``made`` releases were made
-    so far.
+    """A run so far: the ``ledger`` of all that its plan holds, of which ``draws_so_far`` releases
+    were made so far.
     """
 
     spec: RunSpec
     ledger: Ledger
-    made: int
+    draws_so_far: int
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -141,7 +141,7 @@ class Accounted(ABC):
             self.ledger,
             self.spec.noise.delta,
             self.rating_width,
-            made=self.made,
+            draws_so_far=self.draws_so_far,
             secret=self.spec.secret,
             public=self.public,
         )

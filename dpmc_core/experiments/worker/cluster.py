@@ -258,14 +258,14 @@ class ClusterWorker:
             drawn = self._worker.draw(steps, specs[done:], sets, most=most, private=private)
             first, began = done, time.monotonic()
             try:
-                for found in drawn:
+                for outcome in drawn:
                     if self.note in ("", WAITING):
                         late = time.monotonic() - began > _TURN and not self._worker.ready
                         self.note = WAITING if late and self._worker is not self._here else ""
-                    if found is None:
+                    if outcome is None:
                         yield None
                         continue
-                    k, result, last = found
+                    k, result, last = outcome
                     shown = not last
                     done = first + k + 1 if last else done
                     yield first + k, result, last

@@ -133,18 +133,18 @@ class Sender(pickle.Pickler):
             self._checked()
         send(self._outbox, *parts)
 
-    def persistent_id(self, found: Any) -> int | None:
-        if not isinstance(found, SENT_ONCE):
+    def persistent_id(self, obj: Any) -> int | None:
+        if not isinstance(obj, SENT_ONCE):
             return None
-        if id(found) not in self._sent:
+        if id(obj) not in self._sent:
             number = len(self._sent)
-            self._sent[id(found)] = (number, found)
-            message = ("shared", self._of, (number, found), 0)
+            self._sent[id(obj)] = (number, obj)
+            message = ("shared", self._of, (number, obj), 0)
             pickled = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
             self._shared += len(pickled)
             self._checked()
             send(self._outbox, pickled)
-        return self._sent[id(found)][0]
+        return self._sent[id(obj)][0]
 
     def _checked(self) -> None:
         size = self._shared + sum(self._results.values())
@@ -248,7 +248,7 @@ class Process(ABC):
 
     @property
     @abstractmethod
-    def going(self) -> bool:
+    def alive(self) -> bool:
         """Whether it has not ended."""
 
     @property
@@ -294,7 +294,7 @@ class Spawned:
         self.pid = self._process.pid
 
     @property
-    def going(self) -> bool:
+    def alive(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
 
@@ -333,16 +333,16 @@ class LocalProcess(Process):
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self.going else None
+        return self._process.pid if self.alive else None
 
     @property
-    def going(self) -> bool:
-        return self._process.going
+    def alive(self) -> bool:
+        return self._process.alive
 
     @property
     def busy(self) -> float:
         with suppress(psutil.Error):
-            if self.going:
+            if self.alive:
                 used = psutil.Process(self._process.pid).cpu_times()
                 return float(used.user + used.system)
         return 0.0

@@ -20,11 +20,11 @@ def call(spec: tuple[Any, ...]) -> Iterator[Any]:
 
 def read(kind: str, name: str, data: bytes, choices: Settings) -> OwnSet:
     """A visitor's file by their ``choices``. Raises ``DPMCError``."""
-    made = own.read(kind, name, data, **choices)
-    if made.documents is not None:
+    own_set = own.read(kind, name, data, **choices)
+    if own_set.documents is not None:
         with suppress(DataError):  # no word is left: the page says so where it matters
-            made.samples(TextFilter())  # here, and not in the server
-    return made
+            own_set.samples(TextFilter())  # here, and not in the server
+    return own_set
 
 
 def inspect(

@@ -28,7 +28,7 @@ _LOOK = 0.05
 @dataclass(eq=False)
 class _Seat:
     process: Spawned
-    asked: float
+    last_contact: float
     written: deque[bytes] = field(default_factory=deque)
     given: deque[bytes] = field(default_factory=deque)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -72,7 +72,7 @@ def hold(name: str, share: Share, release: str) -> None:
     for work in (_read, _write):
         threading.Thread(target=work, args=(seat,), name="dpmc-seat", daemon=True).start()
     try:
-        while not seat.leaving and time.monotonic() - seat.asked < _ALONE:
+        while not seat.leaving and time.monotonic() - seat.last_contact < _ALONE:
             time.sleep(_LOOK)
     finally:
         _seats.pop(name, None)
@@ -91,7 +91,7 @@ def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool
     seat = _seats.get(name)
     if seat is None:
         return None
-    seat.asked = time.monotonic()
+    seat.last_contact = time.monotonic()
     try:
         with seat.changed:
             seat.given.extend(messages)
@@ -161,7 +161,7 @@ class RemoteProcess(Process):
     def __init__(self, client: Any, share: Share, *, own: bool = False) -> None:
         self._client, self._name, self._own = client, f"dpmc-{uuid.uuid4().hex}", own
         super().__init__()
-        self._going = True
+        self._alive = True
         self._given: list[bytes] = []
         self._leaving = threading.Event()
         options = {"resources": {OWN_DATA: _OF_IT}} if own else {}
@@ -179,11 +179,11 @@ class RemoteProcess(Process):
         self._asking.start()
 
     @property
-    def going(self) -> bool:
-        return self._going
+    def alive(self) -> bool:
+        return self._alive
 
     def send(self, content: bytes) -> None:
-        if not self._going:
+        if not self._alive:
             raise OSError(0, "it has ended")
         self._given.append(content)
 
@@ -203,7 +203,7 @@ class RemoteProcess(Process):
         except Exception:  # noqa: BLE001 - whatever it is, the process cannot be reached
             self.lost = True
         finally:
-            self._going = False
+            self._alive = False
             with suppress(OSError):
                 self._pipe.close()  # which tells the parent
             with suppress(Exception):  # the scheduler may be gone
@@ -275,8 +275,8 @@ class RemoteProcess(Process):
         """Which worker has it, "" while none has."""
         if self._client.status != "running":
             raise OSError
-        found = answered(self._client, self._client.scheduler.processing)
-        return next((one for one, keys in found.items() if self._name in map(str, keys)), "")
+        processing = answered(self._client, self._client.scheduler.processing)
+        return next((one for one, keys in processing.items() if self._name in map(str, keys)), "")
 
     def _paused(self, address: str) -> bool:
         workers = answered(self._client, self._client.scheduler.identity)["workers"]
@@ -289,13 +289,13 @@ class RemoteProcess(Process):
         dumps: Any = pickle.dumps
 
         async def ask() -> Any:
-            asked = self._client.rpc(address).run(
+            request = self._client.rpc(address).run(
                 function=dumps(exchange),
                 args=dumps((self._name, given, leaving)),
                 kwargs=dumps({}),
                 wait=True,
             )
-            answer = await asked
+            answer = await request
             if answer["status"] != "OK":
                 raise OSError(0, "the worker cannot do this")
             return answer["result"]

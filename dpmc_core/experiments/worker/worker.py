@@ -115,7 +115,7 @@ class Worker:
         Raises ``WorkerError`` where the system starts none.
         """
         with self._changing:
-            if self._process is not None and self._process.going:
+            if self._process is not None and self._process.alive:
                 return
             self.close()
             try:
@@ -175,7 +175,7 @@ class Worker:
             )
         except OSError:
             raise self._ended() from None
-        going, again = True, (bool(sets) or private) and not keep
+        running, again = True, (bool(sets) or private) and not keep
         try:
             while True:
                 try:
@@ -184,7 +184,7 @@ class Worker:
                     yield None
                     continue
                 if message is None:
-                    going = False
+                    running = False
                     raise self._ended()
                 kind, of, content, size = message
                 self._ready = True  # whatever it says
@@ -194,13 +194,13 @@ class Worker:
                     self._held = size or self._held
                     yield content
                     continue
-                going = False
+                running = False
                 again = again or size > _TOO_LARGE
                 if kind == "raised":
                     raise content
                 return
         finally:
-            if going:
+            if running:
                 self._stop(number)
             if again:
                 self.close()
@@ -253,19 +253,19 @@ def _compute(sender: Sender, content: Any, stopped: Callable[[], bool]) -> None:
     try:
         with user_datasets.using(*sets):
             for turn in turns:
-                going = {k: steps(spec) for k, spec in turn}
+                active = {k: steps(spec) for k, spec in turn}
                 latest: dict[int, Any] = {}  # of each what was not sent yet
                 shown: dict[int, Any] = {}
-                while going:
-                    for k in list(going):
+                while active:
+                    for k in list(active):
                         try:
-                            latest[k] = shown[k] = next(going[k])
+                            latest[k] = shown[k] = next(active[k])
                         except StopIteration:
-                            del going[k]
+                            del active[k]
                             _send_last(sender, k, shown.get(k), sent=k not in latest)
                             latest.pop(k, None)
                         except DPMCError as error:
-                            del going[k]
+                            del active[k]
                             failed = failed or error
                         if stopped():
                             return

@@ -61,8 +61,8 @@ def pld_profile(
     """The δ with which the whole ledger is (ε, δ)-DP for each of ``epsilons``, from its privacy
     loss distribution (pessimistic).
     """
-    found = _distribution(ledger, points).get_delta_for_epsilon(list(epsilons))
-    return np.clip(np.asarray(found) + rounding(ledger), 0.0, 1.0)
+    deltas = _distribution(ledger, points).get_delta_for_epsilon(list(epsilons))
+    return np.clip(np.asarray(deltas) + rounding(ledger), 0.0, 1.0)
 
 
 def rounding(ledger: Ledger) -> float:

@@ -156,10 +156,10 @@ class _Composed:
             factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
             return (_cumulant(losses, tilt) + factor - log_delta) / tilt
 
-        found = optimize.minimize_scalar(
+        optimum = optimize.minimize_scalar(
             rdp_epsilon, bounds=(math.log(1e-4), math.log(_MOST_TILT)), method="bounded"
         )
-        self._tilt = math.exp(found.x)
+        self._tilt = math.exp(optimum.x)
 
     def _window(self, losses: list[_Losses], widest: float, rare: float) -> tuple[float, float]:
         """Where the sum of ``losses`` is, by Chernoff's bound at tilts up to ``widest`` times λ.

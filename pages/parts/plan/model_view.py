@@ -22,7 +22,7 @@ from dpmc_core.experiments.store.store import StoreError
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.planning.goal import QUICK_RUNS, ModelPlan, Search
-from dpmc_core.planning.models import examples, kept
+from dpmc_core.planning.models import examples, stored_search
 from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import TotalEpsilon
 from dpmc_core.wording import counted, three
@@ -289,7 +289,7 @@ def _kept_search(plan: ModelPlan) -> Search | None:
     try:
         runs = user_data.shown_runs(plan.base.dataset)
         try:
-            return kept(plan, runs)
+            return stored_search(plan, runs)
         finally:
             user_data.say_from_file(runs)
     except DataError as error:  # a run ended in an error

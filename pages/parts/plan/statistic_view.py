@@ -35,7 +35,7 @@ def epsilon_curves(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     line for each mechanism, its shape kept; the answer is marked.
     """
     best = candidates[0]
-    by_people = spec.asked == "people"
+    by_people = spec.unknown == "people"
     x_title = "people" if by_people else f"margin of one release ({UNITS[spec.query][1]})"
     fig = figure(f"{x_title}, log scale", "total ε (log scale)", height=420, log_x=True, log_y=True)
     start = float(best.people or 1) if by_people else best.margin
@@ -109,7 +109,7 @@ def statistic_panel(row: DeltaGenerator) -> None:
         controls.show_error(error)
         return
     verdict(answer.sentence)
-    against = "people" if spec.asked == "people" else "margin"
+    against = "people" if spec.unknown == "people" else "margin"
     curves = epsilon_curves(answer.spec, answer.candidates)
     show(curves, "plan", f"Total ε against the {against}. {answer.sentence}")
     on_screen.add_lines("The same plan", spec.python())

@@ -46,8 +46,8 @@ def present() -> None:
     of = example("tradeoffs", slide)
     views("curves", of.points, axis_of(of.spec), example=slide)
     st.caption(
-        f"{standing(of.points)} Stored results of {of.made['runs']} runs ({of.spec.seeds} "
-        f"repetitions of each point), made on {of.made['date']}."
+        f"{standing(of.points)} Stored results of {of.metadata['runs']} runs ({of.spec.seeds} "
+        f"repetitions of each point), made on {of.metadata['date']}."
     )
 
 
@@ -136,7 +136,7 @@ class Live:
         name = "people" if request.vary == "people" else name
         of = example("tradeoffs", name)
         draw_example(
-            f"{of.made['runs']} runs on {of.made['about']}, {of.spec.seeds} repetitions",
+            f"{of.metadata['runs']} runs on {of.metadata['about']}, {of.spec.seeds} repetitions",
             lambda: self._views(of.spec, of.points, example=name),
             same=spec == of.spec,
             name="Stored example",
