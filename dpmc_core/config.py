@@ -83,15 +83,15 @@ def parameters(kind: type) -> dict[str, Parameter]:
     >>> parameters(ALSConfig)["rank"].default
     32
     """
-    found: dict[str, Parameter] = _declared(kind)
-    return found
+    params: dict[str, Parameter] = _declared(kind)
+    return params
 
 
 @cache
 def _declared(kind: Hashable) -> dict[str, Parameter]:
     declared: Any = kind
     hints = get_type_hints(declared, include_extras=True)
-    found = {}
+    params = {}
     for field in fields(declared):
         hint, optional = hints[field.name], False
         if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
@@ -99,8 +99,8 @@ def _declared(kind: Hashable) -> dict[str, Parameter]:
         rules = [x for x in getattr(hint, "__metadata__", ()) if isinstance(x, (Limit, Choice))]
         if rules:
             default = None if field.default is MISSING else field.default
-            found[field.name] = Parameter(field.name, rules[0], default, optional)
-    return found
+            params[field.name] = Parameter(field.name, rules[0], default, optional)
+    return params
 
 
 @dataclass(frozen=True, kw_only=True)

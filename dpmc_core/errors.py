@@ -22,8 +22,8 @@ class ParameterError(DPMCError, ValueError):
         shown = repr(value) if isinstance(value, str) else str(value)
         if len(shown) > 80:
             shown = shown[:77] + "..."
-        said = "is missing" if value is None else f"= {shown} is not allowed"
-        super().__init__(f"{name} {said}: it must be {allowed}.")
+        problem = "is missing" if value is None else f"= {shown} is not allowed"
+        super().__init__(f"{name} {problem}: it must be {allowed}.")
         self.name, self.value, self.allowed = name, value, allowed
 
     def __reduce__(self) -> tuple[type["ParameterError"], tuple[str, object, str]]:
@@ -38,9 +38,9 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise ParameterError(name, value, "one of " + ", ".join(names))
 
 
-def check_names(what: str, given: Iterable[object], known: Iterable[str]) -> None:
-    """Raise ``ParameterError`` about ``what`` unless all that is ``given`` is ``known``."""
-    names = sorted(known)
+def check_names(what: str, given: Iterable[object], allowed: Iterable[str]) -> None:
+    """Raise ``ParameterError`` about ``what`` unless all that is ``given`` is ``allowed``."""
+    names = sorted(allowed)
     for name in given:
         check_choice(what, name, names)
 

@@ -33,8 +33,8 @@ def facts(name: str) -> dict[str, Any]:
     return read
 
 
-def typed(kind: type[_T], said: Mapping[str, Any], where: str) -> _T:
-    """The table ``said`` as a dataclass.
+def typed(kind: type[_T], table: Mapping[str, Any], where: str) -> _T:
+    """The ``table`` as a dataclass.
 
     ``where`` it stands is told by the ``DataError`` that a missing, unknown or mistyped field
     raises.
@@ -46,12 +46,12 @@ def typed(kind: type[_T], said: Mapping[str, Any], where: str) -> _T:
     for name, hint in inspect.get_annotations(kind).items():
         if (
             isinstance(hint, type)
-            and name in said
-            and not isinstance(said[name], (int, float) if hint is float else hint)
+            and name in table
+            and not isinstance(table[name], (int, float) if hint is float else hint)
         ):
             raise DataError(f"{where}: '{name}' must be of type {hint.__name__}.")
     try:
-        return kind(**said)
+        return kind(**table)
     except TypeError as error:
         raise DataError(f"{where}: {error}.") from None
 

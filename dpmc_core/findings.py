@@ -94,18 +94,18 @@ class Standings:
         >>> Standings.of(line[:1]).words(str)
         'is worse than the best baseline throughout'
         """
-        known = [len(kind) for kind in (self.better, self.worse, self.unclear)]
-        if not any(known):
+        counts = [len(kind) for kind in (self.better, self.worse, self.unclear)]
+        if not any(counts):
             return "has one repetition, which gives no interval"
-        if not self.single and max(known[:2]) == sum(known):
+        if not self.single and max(counts[:2]) == sum(counts):
             return f"is {'better' if self.better else 'worse'} than {BASELINE} throughout"
-        said = f"is nowhere significantly better than {BASELINE}"
+        clause = f"is nowhere significantly better than {BASELINE}"
         if self.better:
-            said = f"is better than {BASELINE} {places(self.better)}"
+            clause = f"is better than {BASELINE} {places(self.better)}"
         if self.worse:
-            said += f" and worse {places(self.worse)}"
+            clause += f" and worse {places(self.worse)}"
         if self.unclear and (self.better or self.worse):
-            said += "; elsewhere not significantly different"
+            clause += "; elsewhere not significantly different"
         if self.single:
-            said += f"; {len(self.single)} with one repetition, which gives no interval"
-        return said
+            clause += f"; {len(self.single)} with one repetition, which gives no interval"
+        return clause

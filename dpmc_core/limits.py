@@ -110,12 +110,12 @@ def check(name: str, value: object) -> float:
     return LIMITS[name].check(value)
 
 
-def check_int(name: str, value: object, *, said: str = "") -> int:
+def check_int(name: str, value: object, *, label: str = "") -> int:
     """As ``check``, returning an ``int``; a fraction is refused, never rounded.
 
-    ``said`` is what the user calls it, where that is not ``name``.
+    ``label`` is what the user calls it, where that is not ``name``.
     """
-    return int(replace(LIMITS[name], name=said or name).check(value))
+    return int(replace(LIMITS[name], name=label or name).check(value))
 
 
 def parse(name: str, text: object) -> float:

@@ -29,10 +29,10 @@ def names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     >>> names_once([("count", 1), ("scale", 2.0)])
     {'count': 1, 'scale': 2.0}
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a name is there twice")
-    return found
+    return members
 
 
 def reason(error: BaseException) -> str:

@@ -58,17 +58,17 @@ def learn_als(
             return solved
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
-        made = () if release is None else (release,)
+        releases = () if release is None else (release,)
         state = replace(state, items=items)
         if not exact and iteration == config.iterations:  # the last one was kept: one more pass
             squares, _, of_users = losses(people, state, 1.0)
             exact.extend((squares, of_users))
         if not exact:
-            yield Learning(iteration, state, made)
+            yield Learning(iteration, state, releases)
             continue
         squares, of_users = exact
         penalty = config.reg * (of_users + float(np.vdot(items, items)))
-        yield Learning(iteration, state, made, (), squares, squares + penalty)
+        yield Learning(iteration, state, releases, (), squares, squares + penalty)
 
 
 als = in_memory(learn_als, as_given=True)

@@ -101,8 +101,8 @@ def learn_irls(
         state = replace(state, items=items)
         squares, loss, of_users = losses(people, state, config.loss_alpha)
         penalty = config.reg * float(of_users + np.vdot(items, items))
-        made = () if release is None else (release,)
-        yield Learning(iteration, state, made, (), squares, 2 * loss + penalty)
+        releases = () if release is None else (release,)
+        yield Learning(iteration, state, releases, (), squares, 2 * loss + penalty)
 
 
 irls = in_memory(learn_irls, as_given=True)

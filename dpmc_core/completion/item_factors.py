@@ -76,12 +76,12 @@ def release_item_factors(
         return np.zeros((people.n_items, 0))
     n_users = float(curator.release("users", lambda: people.total(_present))[0])
     shift = curator.shift("tastes") if curator.private else math.inf
-    kept = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
+    n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
     # items that are left out keep a row and column of noise only: the release has the planned
     # length whatever is kept
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
     place = np.full(people.n_items, -1)
-    place[best[:kept]] = np.arange(kept)
+    place[best[:n_retained]] = np.arange(n_retained)
     weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
 
     def released(name: str, profile: Profile | None) -> FloatArray:
@@ -89,19 +89,19 @@ def release_item_factors(
 
         def exact() -> FloatArray:
             whole = np.zeros((size, size))
-            triangle = people.total(_moment, place, kept, weight, norm, profile, unit)
-            whole[:kept, :kept] = symmetric(triangle, kept)
+            triangle = people.total(_moment, place, n_retained, weight, norm, profile, unit)
+            whole[:n_retained, :n_retained] = symmetric(triangle, n_retained)
             return whole[np.triu_indices(size, 1)]
 
-        return symmetric(curator.release(name, exact), size)[:kept, :kept]
+        return symmetric(curator.release(name, exact), size)[:n_retained, :n_retained]
 
     often = _together(released("together", None), curator.std("together"))
     moved = released("tastes", profile)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
-    found = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
-    length, longest = np.linalg.norm(found, axis=1), LONGEST * (people.high - people.low)
+    raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
+    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * (people.high - people.low)
     factors = np.zeros((people.n_items, len(strengths)))
-    factors[best[:kept]] = found * (longest / np.maximum(length, longest))[:, None]
+    factors[best[:n_retained]] = raw_factors * (longest / np.maximum(length, longest))[:, None]
     return factors
 
 
@@ -128,15 +128,15 @@ def _present(group: Group) -> FloatArray:
 def _moment(
     group: Group,
     place: NDArray[np.integer],
-    kept: int,
+    n_retained: int,
     weight: FloatArray,
     norm: int,
     profile: Profile | None,
     unit: float,
 ) -> FloatArray:
-    """The strict upper triangle of Σ z zᵀ over the ``kept`` items that have a ``place``: z the
-    weights of a user's items, times what ``profile`` leaves of their ratings, in units of ``unit``
-    and clipped, where one is given.
+    """The strict upper triangle of Σ z zᵀ over the ``n_retained`` items that have a ``place``: z
+    the weights of a user's items, times what ``profile`` leaves of their ratings, in units of
+    ``unit`` and clipped, where one is given.
     """
     ratings = group.ratings
     inside = place[ratings.items] >= 0
@@ -146,7 +146,7 @@ def _moment(
         values = values * profile.left(group)[inside] / unit
         clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
         values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
-    return second_moment(taken.users, place[taken.items], values, ratings.n_users, kept)
+    return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
 
 
 def _together(together: FloatArray, std: float) -> FloatArray:

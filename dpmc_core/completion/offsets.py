@@ -167,8 +167,8 @@ def release_offsets(
         sds = np.append(sds, np.full(features.shape[1], FEATURE_SD))
     offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
     for name in ("deviations", "remainders"):
-        known = item_weight, offsets, norm, spread
-        moved = spread * curator.release(name, partial(people.total, _deviations, *known))
+        args = item_weight, offsets, norm, spread
+        moved = spread * curator.release(name, partial(people.total, _deviations, *args))
         raw = CLIPPED * moved / total
         noise = spread * curator.std(name) / total
         variance = (RATING_SD * spread * width) ** 2 * 0.1 / total + noise**2

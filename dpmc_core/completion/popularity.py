@@ -73,5 +73,5 @@ def from_two_sums(
     second, second_std = weights / ratio, np.hypot(weights_std / ratio, _MODEL * popularity)
     trust = first_std**-2, second_std**-2
     both = (first * trust[0] + second * trust[1]) / (trust[0] + trust[1])
-    known = positive_means(both, (trust[0] + trust[1]) ** -0.5)
-    return known, np.maximum(known * ratio, 0.1 * weights_std)
+    pooled = positive_means(both, (trust[0] + trust[1]) ** -0.5)
+    return pooled, np.maximum(pooled * ratio, 0.1 * weights_std)

@@ -88,9 +88,9 @@ def private_svd(
         noisy = curator.release(
             "covariance", second_moment(users, columns, rows, ratings.n_users, size)
         )
-        _, found = np.linalg.eigh(symmetric(noisy, size))
+        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size))
         vectors = np.zeros((ratings.n_items, min(config.rank, size)))
-        vectors[best] = found[:, ::-1][:, : config.rank]
+        vectors[best] = eigenvectors[:, ::-1][:, : config.rank]
         table = sparse.csr_array(
             (left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items)
         )

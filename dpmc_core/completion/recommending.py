@@ -198,30 +198,31 @@ def _factors(
 
     None where nothing stands above the noise.
     """
-    known = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
-    kept = size
+    floored = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
+    n_retained = size
     if curator.private:
-        weights = np.sort(known)[::-1][:size] ** 2 / max(n_users, 1.0)
+        weights = np.sort(floored)[::-1][:size] ** 2 / max(n_users, 1.0)
         wanted = int(np.count_nonzero(weights * curator.shift("together") >= WEIGHT_WORTH_IT))
-        kept = min(max(wanted, FEWEST_ITEMS), size)
+        n_retained = min(max(wanted, FEWEST_ITEMS), size)
     # items that are left out keep a row and column of noise only: the release has the planned
     # length whatever is kept
-    best = np.argsort(-known, kind="stable")[:size]
+    best = np.argsort(-floored, kind="stable")[:size]
     place = np.full(likes.n_items, -1)
-    place[best[:kept]] = np.arange(kept)
+    place[best[:n_retained]] = np.arange(n_retained)
     inside = likes.take(place[likes.items] >= 0)
-    weights = user_weights(inside, known**-POPULARITY_POWER, norm)
+    weights = user_weights(inside, floored**-POPULARITY_POWER, norm)
     exact = np.zeros((size, size))
-    exact[:kept, :kept] = symmetric(
-        second_moment(inside.users, place[inside.items], weights, likes.n_users, kept), kept
+    exact[:n_retained, :n_retained] = symmetric(
+        second_moment(inside.users, place[inside.items], weights, likes.n_users, n_retained),
+        n_retained,
     )
     noisy = curator.release("together", exact[np.triu_indices(size, 1)])
     vectors, strengths = shrink_off_diagonal(
-        symmetric(noisy, size)[:kept, :kept], curator.std("together"), rank
+        symmetric(noisy, size)[:n_retained, :n_retained], curator.std("together"), rank
     )
     factors = np.zeros((likes.n_items, len(strengths)))
     if len(strengths):
-        factors[best[:kept]] = vectors * np.sqrt(strengths / strengths[0] * kept)
+        factors[best[:n_retained]] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
     return factors
 
 

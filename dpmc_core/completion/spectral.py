@@ -130,9 +130,9 @@ def svt(
     step = min(1.9, 1.2 / ratings.density)
     for iteration in range(1, config.iterations + 1):
         left, values, right = _top(data.table(dual), data.rank, rng)
-        kept = np.maximum(values - threshold, 0.0)
-        left = left * kept
-        yield data.step(iteration, left, right, threshold * float(kept.sum()))
+        shrunk = np.maximum(values - threshold, 0.0)
+        left = left * shrunk
+        yield data.step(iteration, left, right, threshold * float(shrunk.sum()))
         dual = dual + step * (data.values - data.at_ratings(left, right))
 
 
@@ -157,11 +157,11 @@ def trifactor(
         np.linalg.qr(rng.standard_normal((m, rank)))[0],
     )  # X = users·itemsᵀ so far
     for iteration in range(1, config.iterations + 1):
-        known = data.table(
+        misfit = data.table(
             data.values - data.at_ratings(users, items)
         )  # Z − X, zero where nothing is known
-        left, _ = np.linalg.qr(users + known @ items)  # Z·R, as itemsᵀ·items = 1
-        right, across = np.linalg.qr(items @ (users.T @ left) + known.T @ left)  # Zᵀ·L = R·across
+        left, _ = np.linalg.qr(users + misfit @ items)  # Z·R, as itemsᵀ·items = 1
+        right, across = np.linalg.qr(items @ (users.T @ left) + misfit.T @ left)  # Zᵀ·L = R·across
         a, values, b = np.linalg.svd(across.T)  # LᵀZR
         core = (a * np.maximum(values - config.reg, 0.0)) @ b
         users, items = left @ core, right

@@ -86,8 +86,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         inside = np.clip(values, self.low, self.high)
         if (inside != values).any() or not listed.all():
             # what the ratings are is not told: who asks may not be who may know
-            said = "Of X, items that are not among items are left out; y is moved between "
-            warnings.warn(f"{said}low = {self.low:g} and high = {self.high:g}.", stacklevel=2)
+            opening = "Of X, items that are not among items are left out; y is moved between "
+            warnings.warn(f"{opening}low = {self.low:g} and high = {self.high:g}.", stacklevel=2)
         values = inside
         use = "none" if self.item_features is None else "shrink"
         try:
@@ -105,8 +105,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
             if self.item_features is not None:
                 names, table = self.item_features
-                known = ItemFeatures.checked(names, table, ratings.n_items)
-                ratings = replace(ratings, item_features=known)
+                features = ItemFeatures.checked(names, table, ratings.n_items)
+                ratings = replace(ratings, item_features=features)
             config = MomentsConfig(rank=self.rank, item_features=use, budget=budget)
             rng = generator_of(self.random_state, private=budget is not None)
             ledger = Ledger()
@@ -128,8 +128,8 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         pairs = _whole(validate_data(self, X, reset=False, dtype=_kind_of(X)))
         users, items = (
-            places_among(column, known)
-            for known, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
+            places_among(column, ids)
+            for ids, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
         )
         seen = (users >= 0) & (items >= 0)
         predicted = np.full(len(pairs), (self.low + self.high) / 2)
@@ -145,13 +145,13 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rest, out = train_test_split(np.arange(len(values)), test_size=0.2, random_state=0)
         model = clone(self).fit(pairs[rest], values[rest])
         users, items = (np.unique(column, return_inverse=True)[1] for column in pairs.T)
-        known = Ratings.checked(users, items, values, low=self.low, high=self.high)
+        ratings = Ratings.checked(users, items, values, low=self.low, high=self.high)
         beside = {
             one.name: (
                 np.clip(one.predict(users[out], items[out]), self.low, self.high) - values[out]
             )
             ** 2
-            for one in fit_baselines(known.take(rest))
+            for one in fit_baselines(ratings.take(rest))
         }
         return Standing.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
 
@@ -177,13 +177,13 @@ def _whole(pairs: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _numbers(given: Any, name: str) -> NDArray[np.int64]:
-    found = np.asarray(given)
-    if found.size == 0:
+    numbers = np.asarray(given)
+    if numbers.size == 0:
         raise ValueError(f"{name} is empty.")
-    if found.dtype.kind in "iu" and (found.dtype.kind == "i" or found.max() < 2**63):
-        return found.astype(np.int64)
-    if found.dtype.kind != "f" or not np.array_equal(found, np.floor(found)):
+    if numbers.dtype.kind in "iu" and (numbers.dtype.kind == "i" or numbers.max() < 2**63):
+        return numbers.astype(np.int64)
+    if numbers.dtype.kind != "f" or not np.array_equal(numbers, np.floor(numbers)):
         raise ValueError(_PAIRS if name == "X" else f"{name} must be whole numbers.")
-    if np.abs(found).max() > _EXACT:
+    if np.abs(numbers).max() > _EXACT:
         raise ValueError(f"{name} has numbers beyond 2^53 as floats: give whole numbers (int64).")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

@@ -36,12 +36,12 @@ class UnitGroup:
     samples: Samples
     memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
-    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """As ``completion.common.population.Group.kept``."""
+    def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+        """As ``completion.common.population.Group.cached``."""
         if name not in self.memory or self.memory[name][0] != version:
             self.memory[name] = (version, make())
-        found: Made = self.memory[name][1]
-        return found
+        result: Made = self.memory[name][1]
+        return result
 
 
 class Units(ABC):
@@ -55,8 +55,8 @@ class Units(ABC):
     whole: UnitGroup | None = None  # all of them, where they are one group in memory
 
     @abstractmethod
-    def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
-        """Σ over groups of ``term(group, *known)``, each unit in one group."""
+    def total(self, term: Callable[..., FloatArray], *args: Any) -> FloatArray:
+        """Σ over groups of ``term(group, *args)``, each unit in one group."""
 
 
 class AllUnits(Units):
@@ -67,12 +67,12 @@ class AllUnits(Units):
         self.unit, self.dimension = samples.unit, samples.dimension
         self.given, self.shape, self.drawn = samples.places.given, samples.shape, samples.drawn
 
-    def total(self, term: Callable[..., FloatArray], *known: Any) -> FloatArray:
-        return term(self.whole, *known)
+    def total(self, term: Callable[..., FloatArray], *args: Any) -> FloatArray:
+        return term(self.whole, *args)
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class Selection:
     """The ``rows`` (M,) of the data that take part, and for text the ``idf`` (M,) that follows from
     what was released of them.
     """
@@ -96,16 +96,16 @@ class Kept:
             table = unit_columns(sparse.csc_array(sparse.csr_array(counts)[self.rows]))
             return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ table))
 
-        return group.kept("columns", idf.tobytes(), weighted)
+        return group.cached("columns", idf.tobytes(), weighted)
 
-    def fewer(self, most: int) -> "Kept":
+    def fewer(self, most: int) -> "Selection":
         """The ``most`` rows of these whose released frequency is highest, so that their IDF is
         lowest; all where none was released.
         """
         if self.idf is None or most >= len(self.rows):
             return self
         chosen = np.sort(np.argsort(self.idf, kind="stable")[:most])
-        return Kept(self.rows[chosen], self.idf[chosen])
+        return Selection(self.rows[chosen], self.idf[chosen])
 
     def spread(self, dictionary: FloatArray, rows: int) -> FloatArray:
         """A dictionary over the M rows as one over all ``rows``: zero elsewhere."""
@@ -131,7 +131,7 @@ def frequency_part(units: Units, share: float) -> dict[str, Part]:
     }
 
 
-def keep_rows(units: Units, curator: Curator, most: int) -> Kept:
+def keep_rows(units: Units, curator: Curator, most: int) -> Selection:
     """What is summed over.
 
     All pixels of images; of documents the ``most`` words whose released frequency is highest, with
@@ -142,20 +142,20 @@ def keep_rows(units: Units, curator: Curator, most: int) -> Kept:
     about the count of documents.
     """
     if units.unit != "document":
-        return Kept(np.arange(units.dimension), None)
+        return Selection(np.arange(units.dimension), None)
     n = units.given
     released = curator.release("frequencies", lambda: units.total(_frequencies))
     # Σ over words of the released sums is Σ over documents of √(their words): its mean over N turns
     # sums into counts
     typical = max(float(released.clip(0).sum()) / n, 1.0)
     counts = np.clip(released * typical, 0.0, n)
-    kept = np.sort(np.argsort(-released, kind="stable")[: min(most, units.dimension)])
-    return Kept(kept, np.log((1 + n) / (1 + counts[kept])) + 1)
+    rows = np.sort(np.argsort(-released, kind="stable")[: min(most, units.dimension)])
+    return Selection(rows, np.log((1 + n) / (1 + counts[rows])) + 1)
 
 
-def sum_of_columns(group: UnitGroup, kept: Kept) -> FloatArray:
+def sum_of_columns(group: UnitGroup, selection: Selection) -> FloatArray:
     """Σ of the columns (M,)."""
-    return np.asarray(kept.columns(group).sum(axis=1)).ravel()
+    return np.asarray(selection.columns(group).sum(axis=1)).ravel()
 
 
 def _frequencies(group: UnitGroup) -> FloatArray:

@@ -27,7 +27,7 @@ from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
     AllUnits,
-    Kept,
+    Selection,
     UnitGroup,
     Units,
     clipped_columns,
@@ -115,19 +115,19 @@ def learn_corrected(
     """
     check_parts((units.dimension, units.given), config.rank)
     curator, most = _curator(units, config, rng, journal)
-    kept, start = _start(units, config, curator, most, rng)
-    values = None if units.whole is None else kept.columns(units.whole)
+    selection, start = _start(units, config, curator, most, rng)
+    values = None if units.whole is None else selection.columns(units.whole)
     seen: dict[str, Any] = {}
 
     def statistics(dictionary: FloatArray) -> FloatArray:
         if values is None:
-            return units.total(statistics_of_group, kept, config, dictionary)
+            return units.total(statistics_of_group, selection, config, dictionary)
         fitted = _coefficients_of_each(values, dictionary, config)
         seen["coefficients"], clean, seen["outliers"] = fitted
         return _statistics(seen["coefficients"], clean)
 
     for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
-        whole = kept.spread(dictionary, units.dimension)
+        whole = selection.spread(dictionary, units.dimension)
         yield FactorStep(k, whole, **seen, releases=curator.made(), rest=curator.rest())
 
 
@@ -160,15 +160,15 @@ def _curator(
 
 def _start(
     units: Units, config: CorrectedNMFConfig, curator: Curator, most: int, rng: np.random.Generator
-) -> tuple[Kept, FloatArray]:
+) -> tuple[Selection, FloatArray]:
     """What is summed over, and the dictionary (M×K) of the first round."""
-    kept = keep_rows(units, curator, most)
-    size = len(kept.rows)
+    selection = keep_rows(units, curator, most)
+    size = len(selection.rows)
     drawn = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
     if config.start != "mean":
-        return kept, drawn
-    mean = curator.release("mean", lambda: units.total(sum_of_columns, kept))
-    return kept, around(np.maximum(mean, 0.0), drawn)
+        return selection, drawn
+    mean = curator.release("mean", lambda: units.total(sum_of_columns, selection))
+    return selection, around(np.maximum(mean, 0.0), drawn)
 
 
 def rounds_from(
@@ -204,10 +204,10 @@ def _statistics(coefficients: FloatArray, clean: Matrix) -> FloatArray:
 
 
 def statistics_of_group(
-    group: UnitGroup, kept: Kept, config: CorrectedNMFConfig, dictionary: FloatArray
+    group: UnitGroup, selection: Selection, config: CorrectedNMFConfig, dictionary: FloatArray
 ) -> FloatArray:
     """H Hᵀ over (V − R) Hᵀ of the group (K + M × K), H and R from ``dictionary``."""
-    coefficients, clean, _ = _coefficients_of_each(kept.columns(group), dictionary, config)
+    coefficients, clean, _ = _coefficients_of_each(selection.columns(group), dictionary, config)
     return _statistics(coefficients, clean)
 
 

@@ -49,7 +49,7 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.factorization.contributions import (
     AllUnits,
-    Kept,
+    Selection,
     UnitGroup,
     Units,
     clipped_columns,
@@ -169,13 +169,13 @@ def sizes_of(units: Units, config: MomentConfig) -> Sizes:
     assert planned is not None
     snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
     if text:
-        kept = words_worth_it(units.given, snr, WORDS_PER_SIGNAL, rows)
+        n_words = words_worth_it(units.given, snr, WORDS_PER_SIGNAL, rows)
         after = 0
         if config.refinements:
             after = words_worth_it(
                 units.given, 1 / planned["B"].mechanism.std, WORDS_PER_SIGNAL, rows
             )
-        return Sizes(kept, kept, 1, after)
+        return Sizes(n_words, n_words, 1, after)
     if units.shape is None:
         return Sizes(rows, rows, 1, rows)  # of columns that are no pictures nothing is public
     look, worth = DRAWN if units.drawn else PHOTOGRAPHS, units.given * snr
@@ -246,10 +246,10 @@ def learn_moments(
         seed = curator.once("seed of parts", lambda: np.array([rng.integers(2**63)]))
         rng = np.random.default_rng(int(seed[0]))
     wide = keep_rows(units, curator, max(sizes.rows, sizes.after))
-    kept = wide.fewer(sizes.rows)
-    steps = _from_moments(units, kept, sizes, config, curator, rng)
+    selection = wide.fewer(sizes.rows)
+    steps = _from_moments(units, selection, sizes, config, curator, rng)
     for k, dictionary in enumerate(steps, start=1):
-        whole = kept.spread(dictionary, units.dimension)
+        whole = selection.spread(dictionary, units.dimension)
         if k == 2 and config.refinements:
             last = wide.fewer(sizes.after)
             refined = _refined(units, last, whole[last.rows], config, curator, rng)
@@ -266,35 +266,35 @@ def moment_nmf(
 
 def _refined(
     units: Units,
-    kept: Kept,
+    selection: Selection,
     start: FloatArray,
     config: MomentConfig,
     curator: Curator,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """The parts (M×K) after the rounds that begin at ``start``, over what is ``kept``."""
+    """The parts (M×K) after the rounds that begin at ``start``, over the ``selection``."""
     empty = ~start.any(axis=0)
     if empty.any():
         drawn = random_dictionary(len(start), config.rank, rng)
         start[:, empty] = around(start.sum(axis=1), drawn)[:, empty]
-    statistics = partial(units.total, statistics_of_group, kept, config.after)
+    statistics = partial(units.total, statistics_of_group, selection, config.after)
     *_, refined = rounds_from(statistics, start, config.after, curator)
     return refined
 
 
 def _from_moments(
     units: Units,
-    kept: Kept,
+    selection: Selection,
     sizes: Sizes,
     config: MomentConfig,
     curator: Curator,
     rng: np.random.Generator,
 ) -> Iterator[FloatArray]:
-    """The average as the only part (M×K), and the parts, over what is ``kept``."""
+    """The average as the only part (M×K), and the parts, over the ``selection``."""
     size, n = sizes.size, units.given
     basis = cosine_basis(units.shape, size) if units.shape is not None else None
 
-    mean = curator.release("mean", lambda: units.total(sum_of_columns, kept)) / n
+    mean = curator.release("mean", lambda: units.total(sum_of_columns, selection)) / n
     noise = len(mean) * (curator.std("mean") / n) ** 2
     energy = min(max(float(mean @ mean) - noise, 0.0), 1.0)
     mean = np.maximum(_smooth(mean, units.shape, curator.std("mean") / n), 0.0)
@@ -312,8 +312,8 @@ def _from_moments(
         return
 
     def moment(name: str, evened: FloatArray | None) -> FloatArray:
-        known = kept, direction, basis, typical, evened
-        return unpacked(curator.release(name, lambda: units.total(_moment, *known)), size)
+        args = selection, direction, basis, typical, evened
+        return unpacked(curator.release(name, lambda: units.total(_moment, *args)), size)
 
     evened, back = None, np.eye(size)
     if sizes.stages == 2:
@@ -343,7 +343,7 @@ def _entry_std(curator: Curator, name: str) -> float:
 
 def _moment(
     group: UnitGroup,
-    kept: Kept,
+    selection: Selection,
     direction: FloatArray,
     basis: FloatArray | None,
     typical: float,
@@ -352,7 +352,7 @@ def _moment(
     """Σ z zᵀ over units, packed: z the column without its part along ``direction``, in ``basis``,
     over ``typical``, ``evened`` (size×size) where there was a first stage, and cut; in pieces.
     """
-    values = kept.columns(group)
+    values = selection.columns(group)
     size = len(direction) if basis is None else basis.shape[1]
     clip = RESIDUAL_CLIP if evened is None else EVENED_CLIP
     total = np.zeros((size, size))
@@ -411,8 +411,8 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
     basis = cosine_basis(shape, len(mean))
     seen = basis.T @ mean
     gain = np.cumsum(2 * std**2 - seen**2)
-    kept = int(gain.argmin()) + 1
-    return np.asarray(basis[:, :kept] @ seen[:kept])
+    n_frequencies = int(gain.argmin()) + 1
+    return np.asarray(basis[:, :n_frequencies] @ seen[:n_frequencies])
 
 
 ALGORITHMS = (

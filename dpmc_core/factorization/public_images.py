@@ -58,14 +58,14 @@ def made_parts(
     """
     size_of_mean = math.sqrt(max(1.0 - float(np.vdot(directions, directions)), 0.05))
     count = min(MOST_MADE_UP, max(FEWEST_MADE_UP, MADE_UP_PER_ROW * len(direction)))
-    made = size_of_mean * direction[:, None] + directions @ rng.standard_normal(
+    columns = size_of_mean * direction[:, None] + directions @ rng.standard_normal(
         (directions.shape[1], count)
     )
-    made = np.maximum(made, 0.0)
-    inside = made.any(axis=1)  # pixels that are black in every made-up column
+    columns = np.maximum(columns, 0.0)
+    inside = columns.any(axis=1)  # pixels that are black in every made-up column
     dictionary = np.zeros((len(direction), rank))
     parts = min(rank, int(inside.sum()))
-    *_, step = robust_nmf(made[inside], NMFConfig(rank=parts, rounds=rounds), rng)
+    *_, step = robust_nmf(columns[inside], NMFConfig(rank=parts, rounds=rounds), rng)
     lengths = np.linalg.norm(step.dictionary, axis=0)
     dictionary[inside, :parts] = step.dictionary / np.where(lengths > 0, lengths, 1.0)
     return dictionary

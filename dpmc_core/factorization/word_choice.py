@@ -118,13 +118,13 @@ def choose_words(
     curator = Curator(plan, rng)
     sums = np.asarray(unit_columns(_limited(samples)).sum(axis=1)).ravel()
     shown = curator.above("words", sums, planned.threshold)
-    kept = np.sort(np.argsort(-shown, kind="stable")[: min(most, int(np.count_nonzero(shown)))])
-    if kept.size < max(parts, 1):
+    rows = np.sort(np.argsort(-shown, kind="stable")[: min(most, int(np.count_nonzero(shown)))])
+    if rows.size < max(parts, 1):
         problem = (
-            f"only {counted(kept.size, 'word', 'words')} may be shown, too few for rank = {parts}: "
+            f"only {counted(rows.size, 'word', 'words')} may be shown, too few for rank = {parts}: "
             "fewer parts, more documents, a larger ε or δ, or a public list help."
         )
-        if not kept.size:
+        if not rows.size:
             problem = (
                 "no word is in so many documents that it may be shown (those that count more than "
                 f"{three(planned.threshold)}, each document's words 1/√(how many different ones it "
@@ -133,12 +133,12 @@ def choose_words(
         raise DataError(f"{samples.name}: {problem}{_spent(planned.release, budget)}")
     how = "without noise" if planned.release is None else "with noise"
     note = (
-        f"{kept.size:,} words were chosen, {how}: what they count in all is above "
+        f"{rows.size:,} words were chosen, {how}: what they count in all is above "
         f"{three(planned.threshold)} (each document's words 1/√(how many different ones it has))."
     )
     chosen = samples_of_counts(
-        sparse.csc_array(sparse.csr_array(samples.counts)[kept]),
-        tuple(samples.words[k] for k in kept),
+        sparse.csc_array(sparse.csr_array(samples.counts)[rows]),
+        tuple(samples.words[k] for k in rows),
         name=samples.name,
         chosen=TextFilter(word_list="private"),
         labels=samples.labels,

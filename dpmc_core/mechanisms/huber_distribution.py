@@ -138,13 +138,13 @@ def sample(alpha: float, size: int, rng: np.random.Generator) -> FloatArray:
         n = int((core.size - filled) / acceptance * 1.02) + 16
         if alpha >= 1:
             draw = rng.standard_normal(n)
-            kept = draw[np.abs(draw) <= alpha]
+            accepted = draw[np.abs(draw) <= alpha]
         else:
             draw = rng.uniform(-alpha, alpha, n)
-            kept = draw[rng.random(n) <= np.exp(-0.5 * draw * draw)]
-        kept = kept[: core.size - filled]
-        core[filled : filled + kept.size] = kept
-        filled += kept.size
+            accepted = draw[rng.random(n) <= np.exp(-0.5 * draw * draw)]
+        accepted = accepted[: core.size - filled]
+        core[filled : filled + accepted.size] = accepted
+        filled += accepted.size
     out[~tail] = core
     return out
 

@@ -76,8 +76,8 @@ class Staircase(Mechanism):
 
     def __repr__(self) -> str:
         """The call that makes it."""
-        made = f"epsilon={self.epsilon_design!r}, sensitivity={self.sensitivity!r}"
-        return f"Staircase({made}, gamma={self.gamma!r})"
+        arguments = f"epsilon={self.epsilon_design!r}, sensitivity={self.sensitivity!r}"
+        return f"Staircase({arguments}, gamma={self.gamma!r})"
 
     @property
     def _height(self) -> float:

@@ -192,13 +192,13 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
     vectors_of = _vectors[samples]
     out = np.full(dictionary.shape[1], math.nan)
     for k, rows in enumerate(topic_terms(dictionary, count)):
-        known = [samples.words[row] for row in rows if samples.words[row] in vectors_of]
-        if len(known) < 2:
+        words = [samples.words[row] for row in rows if samples.words[row] in vectors_of]
+        if len(words) < 2:
             continue
-        vectors = vectors_of[known].astype(np.float64)
+        vectors = vectors_of[words].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines = vectors @ vectors.T
-        out[k] = float(cosines[np.triu_indices(len(known), 1)].mean())
+        out[k] = float(cosines[np.triu_indices(len(words), 1)].mean())
     return out
 
 

@@ -108,18 +108,18 @@ def recall_by_user(
     place[shuffled] = np.arange(n_items)
     counts = np.bincount(target.users, minlength=target.n_users)
     users = np.flatnonzero(counts)
-    known, wanted = (_by_user(part) for part in (query, target))
+    query_items, wanted = (_by_user(part) for part in (query, target))
     out = np.empty(users.size)
     for start in range(0, users.size, _USERS_AT_ONCE):
         block = users[start : start + _USERS_AT_ONCE]
         scores = scores_of(block)[:, shuffled]
         hit = np.zeros(scores.shape, dtype=bool)
         for row, user in enumerate(block):
-            scores[row, place[known[user]]] = -np.inf
+            scores[row, place[query_items[user]]] = -np.inf
             hit[row, place[wanted[user]]] = True
         best = np.argpartition(-scores, min(k, n_items) - 1, axis=1)[:, :k]
-        found = np.take_along_axis(hit & np.isfinite(scores), best, axis=1).sum(axis=1)
-        out[start : start + block.size] = found / np.minimum(k, counts[block])
+        hits = np.take_along_axis(hit & np.isfinite(scores), best, axis=1).sum(axis=1)
+        out[start : start + block.size] = hits / np.minimum(k, counts[block])
     return out
 
 

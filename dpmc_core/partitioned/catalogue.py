@@ -95,30 +95,30 @@ def scanned(source: Source, given: Given, k: int) -> Scanned:
     )
 
 
-def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
+def merged(source: Source, parts: Sequence[Scanned], given: Given) -> Catalogue:
     """All partitions together, and what is ``given`` of them.
 
     Raises ``DataError`` for a user in two partitions, no rating at all or none of a listed item,
     or more users than stated.
     """
     users, starts = np.unique(
-        np.concatenate([part.users for part in found if len(part.users)] or [np.zeros(0, int)]),
+        np.concatenate([part.users for part in parts if len(part.users)] or [np.zeros(0, int)]),
         return_inverse=True,
     )
     if not len(users):
         raise DataError(f"{source.folder} holds no rating; at least one is needed.")
-    _in_one_partition(source, found, users, starts)
-    span = min(part.low for part in found), max(part.high for part in found)
-    off = np.sum([part.off for part in found], axis=0)
+    _in_one_partition(source, parts, users, starts)
+    span = min(part.low for part in parts), max(part.high for part in parts)
+    off = np.sum([part.off for part in parts], axis=0)
     notes = given.check(source.folder, len(users), (int(off[0]), int(off[1])), *span)
     scale = given.scale(*span)
-    rated = np.unique(np.concatenate([part.items for part in found if len(part.items)]))
+    rated = np.unique(np.concatenate([part.items for part in parts if len(part.items)]))
     items = rated if given.items is None else _of_kind(given.items, rated)
     if len(items) > _LARGEST_ITEMS:
         raise DataError(f"{source.folder} has {len(items):,} items; at most 2,147,483,647 fit.")
     counts = np.zeros(len(items), dtype=np.int64)
     mixed = np.zeros(4, dtype=np.uint64)
-    for part in found:
+    for part in parts:
         place = places_among(part.items, items)
         counts[place[place >= 0]] += part.counts[place >= 0]
         mixed += part.mixed
@@ -127,16 +127,16 @@ def merged(source: Source, found: Sequence[Scanned], given: Given) -> Catalogue:
             f"{source.folder}: no listed item, such as {items[0]}, is rated; the list must name "
             f"them as the files do, such as {rated[0]}."
         )
-    if passed_over := sum(part.passed_over for part in found):
+    if passed_over := sum(part.passed_over for part in parts):
         notes.append(
             "Rows without a user, an item or a finite value, and a user's earlier ratings of an "
             f"item, are passed over: {passed_over:,}."
         )
-    left_out = sum(int(part.counts.sum()) for part in found) - int(counts.sum())
+    left_out = sum(int(part.counts.sum()) for part in parts) - int(counts.sum())
     if left_out:
         notes.append(f"Ratings of items that are not listed are left out: {left_out:,}.")
-    sizes = tuple(len(part.users) for part in found)
-    each = tuple(part.mixed.tobytes() for part in found)
+    sizes = tuple(len(part.users) for part in parts)
+    each = tuple(part.mixed.tobytes() for part in parts)
     content = mixed.tobytes() + np.array(scale).tobytes() + items.tobytes()
     digest = hashlib.blake2b(content + repr(given.users).encode()).digest()
     return Catalogue(source, items, counts, sizes, each, *scale, digest, given, tuple(notes))
@@ -153,13 +153,13 @@ def _of_kind(labels: Sequence[str], ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def _in_one_partition(
-    source: Source, found: Sequence[Scanned], users: NDArray[Any], numbers: NDArray[np.intp]
+    source: Source, parts: Sequence[Scanned], users: NDArray[Any], numbers: NDArray[np.intp]
 ) -> None:
     times = np.bincount(numbers)
     if times.max() == 1:
         return
     who = users[int(np.argmax(times > 1))]
-    where = [k for k, part in enumerate(found) if len(part.users) and who in part.users]
+    where = [k for k, part in enumerate(parts) if len(part.users) and who in part.users]
     several = int(np.count_nonzero(times > 1))
     raise DataError(
         f"user {who} is in {source.files[where[0]]} and in {source.files[where[1]]}"

@@ -99,9 +99,9 @@ class Here(Engine):
 
     def _batches(self, work: Work, n: int, tell: Tell, *, add: bool) -> list[Any]:
         result = None
-        for done, found in Batch(work, range(n), add).steps():
+        for done, outcome in Batch(work, range(n), add).steps():
             tell(done, n)
-            result = found
+            result = outcome
         return [result]
 
 
@@ -127,9 +127,9 @@ class Processes(Engine):
                     for result in results:
                         if result is not None and result[1] is not None:
                             number = numbers[result[0]]
-                            done[number], found = result[1]
-                            if found is not None:
-                                out[number] = found
+                            done[number], outcome = result[1]
+                            if outcome is not None:
+                                out[number] = outcome
                                 del left[number]
                         tell(before + sum(done.values()), n)
                 break
@@ -152,5 +152,5 @@ def engine_at(scheduler: str | None, workers: int = 1, megabytes: int = 0) -> It
 
     Raises ``ParameterError`` and ``SweepError``.
     """
-    with workers_at(scheduler, workers, share=Share(memory=megabytes)) as made:
-        yield Here() if made.here else Processes(made, made.places)
+    with workers_at(scheduler, workers, share=Share(memory=megabytes)) as pool:
+        yield Here() if pool.here else Processes(pool, pool.places)

@@ -59,13 +59,13 @@ class FactorisedPartitions(Accounted):
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
-        known = self.units.layout.catalogue
+        catalogue = self.units.layout.catalogue
         return {
             "algorithm": self.spec.card.name,
-            "units": known.n_users,
+            "units": catalogue.n_users,
             "rows": self.units.dimension,
-            "entries": known.n_ratings,
-            "partitions": len(known.source.files),
+            "entries": catalogue.n_ratings,
+            "partitions": len(catalogue.source.files),
             "iterations": self.iteration,
             "finished": self.finished,
             **(self.errors or {}),

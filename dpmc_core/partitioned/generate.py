@@ -62,7 +62,7 @@ class Skewed:
             raise ParameterError("files", self.files, allowed)
 
 
-def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int:
+def write_skewed(skewed: Skewed, folder: Path, engine: Engine, tell: Tell) -> int:
     """Write the files of a set as ``datasets.synthetic.skewed`` describes it, each file with the
     same number of users and of ratings, from its own number and the seed alone: on any number of
     workers the same. Values are rounded to four bytes. Returns how many users have
@@ -71,26 +71,26 @@ def write_skewed(asked: Skewed, folder: Path, engine: Engine, tell: Tell) -> int
     Raises ``DataError`` where nothing can be written.
     """
     _new(folder)
-    return sum(engine.each(partial(_write_skewed, asked, folder.resolve()), asked.files, tell))
+    return sum(engine.each(partial(_write_skewed, skewed, folder.resolve()), skewed.files, tell))
 
 
-def _write_skewed(asked: Skewed, folder: Path, k: int) -> int:
-    first, end = (asked.users * j // asked.files for j in (k, k + 1))
-    count = asked.ratings * (k + 1) // asked.files - asked.ratings * k // asked.files
-    of_items = np.random.default_rng([asked.seed, 0])
-    item_weight = of_items.permutation(np.arange(1.0, asked.items + 1.0) ** -_POPULARITY)
-    item_bias = 0.4 * of_items.standard_normal(asked.items)
+def _write_skewed(skewed: Skewed, folder: Path, k: int) -> int:
+    first, end = (skewed.users * j // skewed.files for j in (k, k + 1))
+    count = skewed.ratings * (k + 1) // skewed.files - skewed.ratings * k // skewed.files
+    of_items = np.random.default_rng([skewed.seed, 0])
+    item_weight = of_items.permutation(np.arange(1.0, skewed.items + 1.0) ** -_POPULARITY)
+    item_bias = 0.4 * of_items.standard_normal(skewed.items)
     right = np.column_stack(
-        [3.5 + item_bias, np.ones(asked.items), of_items.standard_normal((asked.items, _RANK))]
+        [3.5 + item_bias, np.ones(skewed.items), of_items.standard_normal((skewed.items, _RANK))]
     )
-    rng = np.random.default_rng([asked.seed, 1, k])
+    rng = np.random.default_rng([skewed.seed, 1, k])
     n = end - first
     user_weight = np.exp(rng.standard_normal(n))
     pairs = distinct_pairs(user_weight, np.asarray(item_weight), count, rng)
-    users, items = np.divmod(pairs, asked.items)
+    users, items = np.divmod(pairs, skewed.items)
     taste = 0.6 / _RANK**0.5 * rng.standard_normal((n, _RANK))
     left = np.column_stack([np.ones(n), 0.4 * rng.standard_normal(n), taste])
-    values = asked.noise_floor * rng.standard_normal(count)
+    values = skewed.noise_floor * rng.standard_normal(count)
     add_products(values, left, right, users, items)
     columns = {
         "user": (first + users).astype(np.int64),

@@ -43,10 +43,10 @@ class RunFolder:
         self.place = place
         self._about = about
         self._lock: Any = None
-        self._asked = 0
+        self._count = 0
         self._ledger = Ledger()
         self._files: list[str] = []
-        self._told: list[str] = []  # those that ``ledger.json`` tells of
+        self._listed: list[str] = []  # those that ``ledger.json`` tells of
 
     def __enter__(self) -> "RunFolder":
         try:
@@ -82,51 +82,51 @@ class RunFolder:
         planned: Release | None = None,
     ) -> NDArray[Any]:
         """See ``privacy.budget.Journal``."""
-        self._asked += 1
-        number = f"{self._asked:04d}"
+        self._count += 1
+        number = f"{self._count:04d}"
         of = None if planned is None else planned.as_dict()
         about = json.dumps(of, sort_keys=True, default=float)
-        kept = sorted((self.place / "released").glob("*.npz"))
-        for path in kept:
+        files = sorted((self.place / "released").glob("*.npz"))
+        for path in files:
             if path.name.startswith(f"{number}-"):
                 numbers = self._read(path, name, rng, about)
                 self._book(path.name, planned)
                 return numbers
-        if (kept and kept[-1].name > number) or (self.place / "result.json").exists():
+        if (files and files[-1].name > number) or (self.place / "result.json").exists():
             raise FolderError(
-                f"What was released as number {self._asked} ({name}) is no longer in {self.place}, "
+                f"What was released as number {self._count} ({name}) is no longer in {self.place}, "
                 "and what came after it is: it would have to be drawn again. Begin another run, in "
                 "another folder, which is another release."
             )
         slug = re.sub("[^a-z0-9]+", "-", name.lower())
-        made = make()
+        values = make()
         buffer = io.BytesIO()
-        np.savez(buffer, numbers=made, name=name, planned=about)
+        np.savez(buffer, numbers=values, name=name, planned=about)
         # secret noise rests on a key that is kept nowhere
         if not isinstance(rng.bit_generator, ChaCha):
             state = json.dumps(rng.bit_generator.state)
             self.write(self.place / "states" / f"{number}.json", state.encode())
         self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
         self._book(f"{number}-{slug}.npz", planned)
-        return made
+        return values
 
     def finish(self, statement: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
         """Write into ``ledger.json`` what all that was released protects, then ``result.json``."""
         self._write_ledger({"finished": True, "statement": statement})
-        said = json.dumps(summary, indent=1, default=float)
-        self.write(self.place / "result.json", said.encode())
+        text = json.dumps(summary, indent=1, default=float)
+        self.write(self.place / "result.json", text.encode())
 
     def _book(self, file: str, planned: Release | None) -> None:
         self._files.append(file)
         if planned is not None:
             self._ledger = self._ledger.plus((planned,))
-        if file not in self._told:
+        if file not in self._listed:
             self._write_ledger({"finished": False})
 
     def _write_ledger(self, about: Mapping[str, Any]) -> None:
-        said = {**about, "files": self._files, "ledger": self._ledger.as_dict()}
-        self.write(self.place / "ledger.json", json.dumps(said, indent=1).encode())
-        self._told = list(self._files)
+        record = {**about, "files": self._files, "ledger": self._ledger.as_dict()}
+        self.write(self.place / "ledger.json", json.dumps(record, indent=1).encode())
+        self._listed = list(self._files)
 
     def _look_for_all(self) -> None:
         """Raise unless all is there that ``ledger.json`` tells of."""
@@ -138,10 +138,10 @@ class RunFolder:
                 "another release."
             )
         try:
-            self._told = list(json.loads(path.read_text(encoding="utf-8"))["files"])
+            self._listed = list(json.loads(path.read_text(encoding="utf-8"))["files"])
         except (ValueError, KeyError, TypeError):
             raise FolderError(f"{path} cannot be read: it was changed.") from None
-        for file in self._told:
+        for file in self._listed:
             if not (self.place / "released" / file).exists():
                 raise FolderError(
                     f"{file} is no longer in {self.place / 'released'}: it would have to be drawn "
@@ -166,8 +166,8 @@ class RunFolder:
 
     def _read(self, path: Path, name: str, rng: np.random.Generator, about: str) -> NDArray[Any]:
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-                numbers, of, planned = kept["numbers"], str(kept["name"]), str(kept["planned"])
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+                numbers, of, planned = file["numbers"], str(file["name"]), str(file["planned"])
             state = None
             if not isinstance(rng.bit_generator, ChaCha):
                 at = self.place / "states" / f"{path.name.partition('-')[0]}.json"
@@ -188,14 +188,14 @@ class RunFolder:
     def _check(self) -> None:
         """Write what the run is, or compare."""
         path = self.place / "run.json"
-        said = json.dumps(self._about, indent=1, sort_keys=True)
+        text = json.dumps(self._about, indent=1, sort_keys=True)
         begun = any(self.place.glob("released/*.npz")) or (self.place / "result.json").exists()
         if not path.exists() and not (self.place / "ledger.json").exists():
             self._write_ledger({"finished": False})  # from here on its absence tells of a loss
         if not path.exists() or not begun:
-            self.write(path, said.encode())  # nothing was released yet
+            self.write(path, text.encode())  # nothing was released yet
             return
-        if path.read_text(encoding="utf-8") != said:
+        if path.read_text(encoding="utf-8") != text:
             raise FolderError(
                 f"{self.place} holds a run with other settings, other data or another version of "
                 "this software: name another folder, or repeat the command as it was to go on."

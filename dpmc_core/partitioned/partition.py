@@ -54,9 +54,11 @@ class Layout:
     @property
     def key(self) -> str:
         """A name for copies, which no other data or split has."""
-        known = self.catalogue
-        said = f"{self.test_fraction!r} {self.seed} {self.version} {known.source!r} {known.mixed!r}"
-        return hashlib.blake2b(known.digest + said.encode(), digest_size=16).hexdigest()
+        text = (
+            f"{self.test_fraction!r} {self.seed} {self.version} "
+            f"{self.catalogue.source!r} {self.catalogue.mixed!r}"
+        )
+        return hashlib.blake2b(self.catalogue.digest + text.encode(), digest_size=16).hexdigest()
 
     @property
     def about(self) -> dict[str, Any]:
@@ -94,16 +96,16 @@ class PartitionGroup:
 
     @cached_property
     def _parted(self) -> tuple["_Packed", "_Packed"]:
-        found: tuple[_Packed, _Packed] = _copied(
+        packed: tuple[_Packed, _Packed] = _copied(
             self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k)
         )
-        return found
+        return packed
 
-    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """See ``Group.kept``: here on the worker's disk, and not to be written to."""
+    def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+        """See ``Group.cached``: here on the worker's disk, and not to be written to."""
         digest = hashlib.blake2b(repr(version).encode(), digest_size=16).hexdigest()
-        found: Made = _copied(self._copies / f"{self.k}-{name}", digest, make)
-        return found
+        result: Made = _copied(self._copies / f"{self.k}-{name}", digest, make)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,15 +134,15 @@ class _Packed:
         )
 
     def ratings(self, layout: Layout, k: int) -> Ratings:
-        known, users = layout.catalogue, layout.catalogue.sizes[k]
+        catalogue, users = layout.catalogue, layout.catalogue.sizes[k]
         return Ratings(
             np.repeat(np.arange(users, dtype=np.int32), self.counts),
             self.items.astype(np.int32),
             self.values.astype(np.float64),
             users,
-            known.n_items,
-            known.low,
-            known.high,
+            catalogue.n_items,
+            catalogue.low,
+            catalogue.high,
             layout.name,
             drawn_by=self.drawn_by,
         )
@@ -177,21 +179,21 @@ def _check_same(layout: Layout, k: int, rows: Rows) -> None:
 
 def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     """Read the file and part its ratings."""
-    known = layout.catalogue
-    rows = read_rows(known.source, k)
+    catalogue = layout.catalogue
+    rows = read_rows(catalogue.source, k)
     _check_same(layout, k, rows)
-    place = places_among(rows.items, known.items)
+    place = places_among(rows.items, catalogue.items)
     order = np.lexsort((rows.item_of, rows.user_of))
     order = order[place[rows.item_of[order]] >= 0]
     ratings = Ratings(
         rows.user_of[order].astype(np.int32),
         place[rows.item_of[order]].astype(np.int32),
-        np.clip(rows.values[order], known.low, known.high),
+        np.clip(rows.values[order], catalogue.low, catalogue.high),
         len(rows.users),
-        known.n_items,
-        known.low,
-        known.high,
-        item_labels=[str(one) for one in known.items.tolist()],
+        catalogue.n_items,
+        catalogue.low,
+        catalogue.high,
+        item_labels=[str(one) for one in catalogue.items.tolist()],
         user_labels=[str(one) for one in rows.users.tolist()],
     )
     held_out = chances(ratings, layout.seed) < layout.test_fraction
@@ -220,15 +222,15 @@ def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:
     that it made.
     """
     with suppress(OSError, EOFError, ValueError, pickle.UnpicklingError):
-        of, found = _read(path)
+        of, stored = _read(path)
         if of == version:
-            return found
-    made = make()
+            return stored
+    result = make()
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path) as file:
-            _write(file, (version, made))
-    return made
+            _write(file, (version, result))
+    return result
 
 
 def _write(file: BinaryIO, content: Any) -> None:

@@ -35,14 +35,14 @@ class _Spread:
         """What gives the group of a partition on a worker, by its number."""
         return partial(group_of, self.layout)
 
-    def total(self, term: Term, *known: Any) -> FloatArray:
+    def total(self, term: Term, *args: Any) -> FloatArray:
         """See ``Population`` and ``Units``."""
-        work = partial(_added, self.group(), term, known)
+        work = partial(_added, self.group(), term, args)
         return self._engine.total(work, len(self.layout.catalogue.sizes), self._tell)
 
-    def each(self, work: Callable[..., Any], *known: Any) -> list[Any]:
-        """What ``work(group, *known)`` returns for each partition; small things, please."""
-        of_group = partial(_added, self.group(), work, known)
+    def each(self, work: Callable[..., Any], *args: Any) -> list[Any]:
+        """What ``work(group, *args)`` returns for each partition; small things, please."""
+        of_group = partial(_added, self.group(), work, args)
         return self._engine.each(of_group, len(self.layout.catalogue.sizes), self._tell)
 
     def _tell(self, done: int, of: int) -> None:
@@ -52,17 +52,17 @@ class _Spread:
 def _added(
     group: Callable[[int], Any],
     term: Callable[..., Any],
-    known: tuple[Any, ...],
+    args: tuple[Any, ...],
     k: int,
     into: FloatArray | None = None,
 ) -> Any:
     """``term`` of the group of partition ``k``, added to ``into`` where that is given."""
     if hasattr(term, "adds_up"):
-        return term(group(k), *known, into=into)
-    made = term(group(k), *known)
+        return term(group(k), *args, into=into)
+    result = term(group(k), *args)
     if into is None:
-        return made
-    into += made
+        return result
+    into += result
     return into
 
 
@@ -74,9 +74,9 @@ class Partitions(_Spread):
 
     def __init__(self, layout: Layout, engine: Engine, progress: Progress) -> None:
         super().__init__(layout, engine, progress)
-        known = layout.catalogue
-        self.n_users, self.n_items = known.n_users, known.n_items
-        self.low, self.high, self.name = known.low, known.high, layout.name
+        catalogue = layout.catalogue
+        self.n_users, self.n_items = catalogue.n_users, catalogue.n_items
+        self.low, self.high, self.name = catalogue.low, catalogue.high, layout.name
 
 
 def found_in(
@@ -94,8 +94,8 @@ def found_in(
     def tell(done: int, of: int) -> None:
         progress("looking through the files", done, of)
 
-    found = engine.each(partial(scanned, source, given), len(source.files), tell)
-    return Layout(merged(source, found, given), test_fraction, seed, folder)
+    parts = engine.each(partial(scanned, source, given), len(source.files), tell)
+    return Layout(merged(source, parts, given), test_fraction, seed, folder)
 
 
 class UnitPartitions(_Spread, Units):
@@ -118,32 +118,32 @@ class UnitPartitions(_Spread, Units):
         *,
         drawn: bool = False,
     ) -> None:
-        known = layout.catalogue
-        if known.low < 0:
+        catalogue = layout.catalogue
+        if catalogue.low < 0:
             raise DataError(
-                f"{layout.name}: the lowest value is {known.low:g}; counts and pixels must be 0 or "
-                "more."
+                f"{layout.name}: the lowest value is {catalogue.low:g}; counts and pixels must be "
+                "0 or more."
             )
         super().__init__(layout, engine, progress)
         self.shape, self.drawn, self.listed = shape, drawn, words is not None
-        self.given = known.n_users
+        self.given = catalogue.n_users
         self.unit = "document" if shape is None else "image"
-        self.rows: NDArray[Any] = known.items if words is None else np.array(words, dtype=np.str_)
-        place = np.arange(known.n_items)
+        self.rows: NDArray[Any] = catalogue.items if words is None else np.array(words, np.str_)
+        place = np.arange(catalogue.n_items)
         if shape is not None:
             self.rows = np.arange(shape[0] * shape[1])
             place = _pixels(layout, len(self.rows))
         elif words is not None:
             number = {word: k for k, word in enumerate(words)}
-            place = np.array([number.get(str(one), -1) for one in known.items.tolist()])
+            place = np.array([number.get(str(one), -1) for one in catalogue.items.tolist()])
             if (place < 0).all():
                 raise DataError(f"{layout.name}: none of the listed words is in the documents.")
         self.dimension = len(self.rows)
-        self.public = {f"number of {self.unit}s": known.given.public["number of users"]}
+        self.public = {f"number of {self.unit}s": catalogue.given.public["number of users"]}
         if shape is None and words is None:
             self.public["list of words"] = ""
         self.counts = np.bincount(
-            place[place >= 0], known.counts[place >= 0], minlength=self.dimension
+            place[place >= 0], catalogue.counts[place >= 0], minlength=self.dimension
         )
         self._place = place
 

@@ -39,23 +39,23 @@ class FolderSet:
     ratings = None
 
     def __init__(self, layout: Layout, holds: str = "ratings", dimension: int = 0) -> None:
-        known = layout.catalogue
-        self.digest = known.digest
-        self._folder = known.source.folder
+        catalogue = layout.catalogue
+        self.digest = catalogue.digest
+        self._folder = catalogue.source.folder
         self.entry = Entry(
             name=self.name,
             title=layout.name,
-            summary=f"In {len(known.source.files)} Parquet files.",
+            summary=f"In {len(catalogue.source.files)} Parquet files.",
             kind="own",
             holds=holds,
-            samples=0 if holds == "ratings" else known.n_users,
+            samples=0 if holds == "ratings" else catalogue.n_users,
             dimension=dimension,
             terms="Yours.",
             citation="",
-            users=known.n_users,
-            items=known.n_items,
-            ratings=known.n_ratings,
-            scale=(known.low, known.high),
+            users=catalogue.n_users,
+            items=catalogue.n_items,
+            ratings=catalogue.n_ratings,
+            scale=(catalogue.low, catalogue.high),
         )
 
     def samples(self, chosen: Any) -> Any:
@@ -104,16 +104,16 @@ class PartitionedResult(Accounted):
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
-        known = self.layout.catalogue
-        source = known.source
+        catalogue = self.layout.catalogue
+        source = catalogue.source
         return {
             "algorithm": self.spec.card.name,
-            "users": known.n_users,
-            "items": known.n_items,
-            "ratings": known.n_ratings,
-            "partitions": len(known.source.files),
+            "users": catalogue.n_users,
+            "items": catalogue.n_items,
+            "ratings": catalogue.n_ratings,
+            "partitions": len(catalogue.source.files),
             "columns": {"user": source.user, "item": source.item, "rating": source.value},
-            "scale": [known.low, known.high],
+            "scale": [catalogue.low, catalogue.high],
             "held_out_fraction": self.layout.test_fraction,
             "iterations": self.step.iteration,
             "objective": self.step.objective,
@@ -168,8 +168,8 @@ def partitioned_steps(
         people.doing = "writing users' factors"
         (place / "users").mkdir(mode=0o700, exist_ok=True)
         items = people.each(_write_users, layout, learned, str(place.resolve() / "users"))[0]
-        known = layout.catalogue
-        columns = {known.source.item: pa.array(known.items), "factors": lists(items)}
+        catalogue = layout.catalogue
+        columns = {catalogue.source.item: pa.array(catalogue.items), "factors": lists(items)}
         write_table(columns, place / "items.parquet")
         result = replace(result, errors=errors)
         folder.finish(result.statement.as_dict(), result.summary())
@@ -182,10 +182,10 @@ def _write_users(
     """Write the partition's users with their factors, where they are; the first partition returns
     the items' factors, which are the same for all.
     """
-    known, model = layout.catalogue.source, learned.model(group)
+    source, model = layout.catalogue.source, learned.model(group)
     ids = pa.array(ids_of(layout, group.k))
-    columns = {known.user: ids, "factors": lists(model.user_factors)}
-    write_table(columns, Path(folder) / known.files[group.k])
+    columns = {source.user: ids, "factors": lists(model.user_factors)}
+    write_table(columns, Path(folder) / source.files[group.k])
     return model.item_factors if group.k == 0 else None
 
 

@@ -86,10 +86,10 @@ def open_folder(
     first: dict[str, str] = {}
     for name, schema, footer in zip(names, schemas, footers, strict=True):
         for role, column in named.items():
-            found = _kind(role, column, schema, name)
-            if first.setdefault(role, found) != found:
+            kind = _kind(role, column, schema, name)
+            if first.setdefault(role, kind) != kind:
                 raise DataError(
-                    f"the {role}s in {name} are {found}, and {first[role]} in {names[0]}: a column "
+                    f"the {role}s in {name} are {kind}, and {first[role]} in {names[0]}: a column "
                     "must be of one kind in all files."
                 )
         if footer.num_rows > MOST_ROWS:
@@ -166,8 +166,8 @@ def _footer(path: Path) -> Any:
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:
-    said = printable(str(error)).partition(". ")[0][:200].rstrip(".")
-    return DataError(f"{path.name} cannot be read as Parquet ({said}): write it again.")
+    reason = printable(str(error)).partition(". ")[0][:200].rstrip(".")
+    return DataError(f"{path.name} cannot be read as Parquet ({reason}): write it again.")
 
 
 def _columns(
@@ -176,9 +176,9 @@ def _columns(
     """The column of the user, the item and the rating."""
     given = {"user": user, "item": item, "rating": value}
     if not all(given.values()):
-        guessed, asked = _guessed(path, schema)
+        guessed, choices = _guessed(path, schema)
         for role, of in (("item", "item"), ("rating", "value")):
-            near = asked.get(of, ())
+            near = choices.get(of, ())
             if ratings and not given[role] and len(near) > 1:
                 raise ParameterError(f"{role} column", None, f"named: one of {', '.join(near)}")
         given = {role: name or guessed.get(role, "") for role, name in given.items()}
@@ -197,23 +197,23 @@ def _guessed(path: Path, schema: Any) -> tuple[dict[str, str], dict[str, tuple[s
     are three columns, in their order. And the columns that are near, by what is asked.
     """
     head = next(pq.ParquetFile(path).iter_batches(_FIRST), None)
-    found: dict[str, str] = {}
-    asked: dict[str, tuple[str, ...]] = {"user": ()}
+    guessed: dict[str, str] = {}
+    choices: dict[str, tuple[str, ...]] = {"user": ()}
     if head is not None and head.num_rows:
         frame = frame_of(pa.Table.from_batches([head]))
         reading, questions = guess_ratings(Table(frame=frame))
-        asked = {question.field: question.choices for question in questions}
+        choices = {question.field: question.choices for question in questions}
         if reading.layout == "long":
-            found = {"user": reading.user, "item": reading.item, "rating": reading.value}
+            guessed = {"user": reading.user, "item": reading.item, "rating": reading.value}
     try:
-        for role, column in found.items():
+        for role, column in guessed.items():
             if column:  # a file without ratings has no other column for them
                 _kind(role, column, schema, path.name)
     except DataError:
-        found = {}
-    if not found and len(schema.names) == 3:
-        found = dict(zip(("user", "item", "rating"), schema.names, strict=True))
-    return found, asked
+        guessed = {}
+    if not guessed and len(schema.names) == 3:
+        guessed = dict(zip(("user", "item", "rating"), schema.names, strict=True))
+    return guessed, choices
 
 
 def _kind(role: str, column: str, schema: Any, file: str) -> str:

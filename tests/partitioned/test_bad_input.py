@@ -13,7 +13,7 @@ import dpmc_core.partitioned.partition as partitions
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery
 from dpmc_core.datasets.own.given import NOTHING
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.factorization.contributions import Kept, sum_of_columns
+from dpmc_core.factorization.contributions import Selection, sum_of_columns
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import FolderError
 from dpmc_core.partitioned.population import UnitPartitions
@@ -300,7 +300,7 @@ def test_one_huge_count_moves_a_sum_by_no_more_than_its_own_column(tmp_path: Pat
     layout = layout_of(tmp_path / "d", test_fraction=0.0, given=NOTHING)
     units = UnitPartitions(layout, Here(), quiet)
     units.doing = "trying"
-    kept = Kept(np.arange(3), np.array([2.0, 3.0, 2.5]))
-    total = units.total(sum_of_columns, kept)
+    selection = Selection(np.arange(3), np.array([2.0, 3.0, 2.5]))
+    total = units.total(sum_of_columns, selection)
     assert np.isfinite(total).all()
     assert np.linalg.norm(total) <= 2 + 1e-9

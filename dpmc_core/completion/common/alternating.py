@@ -123,16 +123,16 @@ def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArr
 
     if not again:
         return solved()
-    return group.kept("users", (state.iteration, state.reg, _mark(state.before)), solved)
+    return group.cached("users", (state.iteration, state.reg, _mark(state.before)), solved)
 
 
 def _sides(group: Group, state: Alternating) -> Sides:
-    def made() -> Sides:
+    def build() -> Sides:
         sides = Sides.of(group.ratings, rank)
         return sides if group.in_memory else sides.short()
 
     rank = state.before.shape[1]
-    return group.kept("sides", rank, made)
+    return group.cached("sides", rank, build)
 
 
 def _mark(factors: FloatArray) -> tuple[float, ...]:

@@ -76,9 +76,7 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
     and κ of ``_shrinkages``).
     """
     group = MemoryGroup(train)
-    parts = fit_items(
-        lambda term, *known: term(group, *known), train.n_items, train.high - train.low
-    )
+    parts = fit_items(lambda term, *args: term(group, *args), train.n_items, train.high - train.low)
     return parts.predictors(train)
 
 

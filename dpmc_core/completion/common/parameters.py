@@ -79,15 +79,15 @@ class Described(Protocol):
         """What is publicly known of its items."""
 
 
-def public_features(known: Described, use: str) -> FloatArray | None:
+def public_features(data: Described, use: str) -> FloatArray | None:
     """The scaled features (n_items×q) that a solver may read as they are; None for "none".
 
     Raises ``ParameterError`` where they are asked for and the ratings have none.
     """
     if use == "none":
         return None
-    if known.item_features is None:
+    if data.item_features is None:
         raise ParameterError(
-            "item_features", use, f"none: no item features are known of {known.name}"
+            "item_features", use, f"none: no item features are known of {data.name}"
         )
-    return known.item_features.scaled
+    return data.item_features.scaled

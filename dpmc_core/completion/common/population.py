@@ -39,13 +39,13 @@ class Group(Protocol):
 
     @property
     def in_memory(self) -> bool:
-        """Whether what is ``kept`` is in memory, where it costs nothing to keep it."""
+        """Whether what is ``cached`` is in memory, where it costs nothing to keep it."""
 
     @property
     def visitors(self) -> Ratings | None:
         """Ratings that are in no sum."""
 
-    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+    def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
         """What ``make`` returned for this ``version`` of ``name``, made when it was not yet: a
         memory that may forget, never a state that sums depend on. Nobody writes into it.
         """
@@ -61,13 +61,13 @@ class MemoryGroup:
     memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     in_memory: ClassVar[bool] = True
 
-    def kept(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """See ``Group.kept``."""
+    def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
+        """See ``Group.cached``."""
         if name not in self.memory or self.memory[name][0] != version:
             self.memory.pop(name, None)
             self.memory[name] = (version, make())
-        found: Made = self.memory[name][1]
-        return found
+        result: Made = self.memory[name][1]
+        return result
 
 
 Term = Callable[..., FloatArray]
@@ -84,7 +84,7 @@ def adds_up(term: AddsUp) -> AddsUp:
 
 class Population(Protocol):
     """Users with their ratings, all clipped to near their scale; only sums over users are asked
-    for. ``term(group, *known)`` gives a group's sum, and may read ``known`` as it is.
+    for. ``term(group, *args)`` gives a group's sum, and may read ``args`` as they are.
     """
 
     @property
@@ -115,8 +115,8 @@ class Population(Protocol):
     def whole(self) -> MemoryGroup | None:
         """All users, where they are one group in memory."""
 
-    def total(self, term: Term, *known: Any) -> FloatArray:
-        """Σ over groups of ``term(group, *known)``, each user in one group."""
+    def total(self, term: Term, *args: Any) -> FloatArray:
+        """Σ over groups of ``term(group, *args)``, each user in one group."""
 
 
 class Whole:
@@ -138,9 +138,9 @@ class Whole:
         self.low, self.high, self.name = ratings.low, ratings.high, ratings.name
         self.item_features = ratings.item_features
 
-    def total(self, term: Term, *known: Any) -> FloatArray:
+    def total(self, term: Term, *args: Any) -> FloatArray:
         """See ``Population.total``."""
-        return term(self.whole, *known)
+        return term(self.whole, *args)
 
 
 class Learned(Protocol):

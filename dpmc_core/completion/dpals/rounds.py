@@ -137,15 +137,15 @@ class Rounds:
 
 def rounds_of(group: Group, basis: Basis) -> Rounds:
     """The ``Rounds`` of a group, made once."""
-    return group.kept("rounds", _version(basis), lambda: Rounds(group, basis))
+    return group.cached("rounds", _version(basis), lambda: Rounds(group, basis))
 
 
 def start_table(group: Group, basis: Basis) -> sparse.csr_array:
     """The centred values that take part in a start by power iteration (n_users×n_items)."""
     centred, *_ = _centred(group, basis)
-    kept = centred.take(basis.prepared.taking_part(centred).limited)
-    shape = kept.n_users, kept.n_items
-    return sparse.csr_array((kept.values, (kept.users, kept.items)), shape=shape)
+    limited = centred.take(basis.prepared.taking_part(centred).limited)
+    shape = limited.n_users, limited.n_items
+    return sparse.csr_array((limited.values, (limited.users, limited.items)), shape=shape)
 
 
 def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArray | None]:

@@ -120,7 +120,7 @@ def next_items(people: Population, basis: Basis, items: FloatArray, curator: Cur
     """The items' factors after one more round: in memory from statistics that leave block by block,
     else from those that are summed up before any noise, with the same numbers.
     """
-    config, kept = basis.config, int(np.count_nonzero(basis.prepared.frequent))
+    config, n_learned = basis.config, int(np.count_nonzero(basis.prepared.frequent))
     if people.whole is not None:
         out = _solved_in_blocks(people.whole, basis, items, curator)
         return _orthonormal(out) if config.orthonormal else out
@@ -130,11 +130,11 @@ def next_items(people: Population, basis: Basis, items: FloatArray, curator: Cur
     if config.global_penalty:
         noisy = curator.release("all users", lambda: sums()[-1, :triangle])
         shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
-    gram = curator.release_pieces("gram", kept, lambda: sums()[:kept, :triangle])
-    right = curator.release_pieces("right", kept, lambda: sums()[:kept, triangle:])
+    gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
+    right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
     learned = np.flatnonzero(basis.prepared.frequent)
-    for start in range(0, kept, 256):
+    for start in range(0, n_learned, 256):
         piece = slice(start, start + 256)
         whole = symmetric_of(gram[piece], rank) + shared
         regs = basis.item_reg[learned[piece]]
@@ -148,7 +148,7 @@ def _users(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
     def solved() -> FloatArray:
         return rounds_of(group, basis).users(items, group.pool)
 
-    return group.kept("users", items.tobytes(), solved) if group.in_memory else solved()
+    return group.cached("users", items.tobytes(), solved) if group.in_memory else solved()
 
 
 def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
@@ -192,8 +192,8 @@ def _solved_in_blocks(
     if config.global_penalty:
         noisy = curator.release("all users", rounds.of_all(users))
         shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
-    kept = int(np.count_nonzero(frequent))
-    streams = curator.stream("gram", kept), curator.stream("right", kept)
+    n_learned = int(np.count_nonzero(frequent))
+    streams = curator.stream("gram", n_learned), curator.stream("right", n_learned)
 
     def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
         gram, right = _released(gram, right, place[rows], streams)

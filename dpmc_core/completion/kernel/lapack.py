@@ -41,11 +41,11 @@ def loops(dposv: int) -> Loops | None:
     that works.
     """
     with _making:  # the first thread compiles, the others wait
-        return _made(dposv)
+        return _compiled_or_none(dposv)
 
 
 @functools.cache
-def _made(dposv: int) -> Loops | None:
+def _compiled_or_none(dposv: int) -> Loops | None:
     # it may refuse a newer numpy, or lack a library of the system
     with suppress(Exception):
         return _compiled(dposv)
@@ -136,8 +136,8 @@ def _find_dposv() -> int | None:
         or kinds[0] != "char"
     ):
         return None
-    found: int | None = api.PyCapsule_GetPointer(capsule, signature)
-    return found
+    address: int | None = api.PyCapsule_GetPointer(capsule, signature)
+    return address
 
 
 _ADDRESS = _find_dposv()

@@ -187,7 +187,7 @@ def model_form() -> tuple[ModelPlan | None, str]:
         base = RunSpec.fitting(fields)
         return ModelPlan(base=base, vary=vary, target=target, **limits), ""
     except ParameterError as error:
-        return None, controls.said(str(error))
+        return None, controls.reword(str(error))
     except DPMCError as error:
         return None, str(error)
 

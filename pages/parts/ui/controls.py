@@ -25,11 +25,11 @@ from pages.parts.ui.links import (
     one_of,
     plain,
     remember,
-    said,
+    reword,
     trusted,
 )
 
-__all__ = ["current_page", "link_problems", "on_page", "plain", "said", "trusted"]
+__all__ = ["current_page", "link_problems", "on_page", "plain", "reword", "trusted"]
 
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
 
@@ -52,8 +52,8 @@ def slider(
     label: str, key: str, limit: str, default: float, *, low: float, high: float, step: float
 ) -> float:
     """Draw a slider over ``low``–``high``, a part of the range called ``limit``."""
-    known = limit_of(limit)
-    narrow = limits.Limit(known.name, low, high, known.meaning, default)
+    bounds = limit_of(limit)
+    narrow = limits.Limit(bounds.name, low, high, bounds.meaning, default)
     return numeric(st.slider, label, key, narrow, default, step)
 
 
@@ -223,16 +223,16 @@ def steps_slider(
 
 def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
     """``values`` and the one that the address names, for as long as the visit is on this page."""
-    kept = st.session_state.setdefault(f"{key}-linked", set())
+    stored = st.session_state.setdefault(f"{key}-linked", set())
     with suppress(ParameterError):
         if key in st.query_params:
             linked = float(limit_of(limit).parse(st.query_params[key]))
-            kept.add(linked)
+            stored.add(linked)
             if st.query_params[key] != f"{linked:g}":  # Streamlit knows it as that alone
                 st.session_state.setdefault(key, linked)
     if isinstance(now := st.session_state.get(key), float):
-        kept.add(now)
-    return sorted({*values, *kept})
+        stored.add(now)
+    return sorted({*values, *stored})
 
 
 def switch(label: str, key: str, default: bool = False, meaning: str = "") -> bool:

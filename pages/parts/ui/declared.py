@@ -31,17 +31,17 @@ def box(
     ``default``, by default the declared one; ``label`` in the place of the declared, or ``why``
     before it, tells boxes of one page apart.
     """
-    found = declaration(name)
-    rule = found.rule
+    param = declaration(name)
+    rule = param.rule
     label = label or (f"{why}: {lowered(rule.label)}" if why else rule.label)
-    label_of(found.name, rule.label if why else label)
-    meaning, optional = f"{capitalized(rule.meaning)}.", found.optional and not needed
+    label_of(param.name, rule.label if why else label)
+    meaning, optional = f"{capitalized(rule.meaning)}.", param.optional and not needed
     with place() if optional else nullcontext():
-        if optional and not switch(f"Choose {label}", f"own_{found.name}", meaning=meaning):
+        if optional and not switch(f"Choose {label}", f"own_{param.name}", meaning=meaning):
             return None
         if isinstance(rule, Choice):
             options.setdefault("help", meaning)
-            return choice(label, key, rule.titled, default or found.default, **options)
+            return choice(label, key, rule.titled, default or param.default, **options)
         step = options.pop("step", rule.step)
         if rule.format:
             options.setdefault("format", rule.format)
@@ -59,13 +59,13 @@ def boxes(
     ``keys`` says which boxes go by another name than their parameter's. They start from ``usual``,
     by these names, or else from what is declared; what is usual is always said.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for owner in owners:
-        for name, known in parameters(ALGORITHMS[owner].config).items():
-            if known.rule.label and name not in found and name not in leave:
+        for name, param in parameters(ALGORITHMS[owner].config).items():
+            if param.rule.label and name not in values and name not in leave:
                 key = (keys or {}).get(name, name)
-                found[name] = box(f"{owner}.{name}", key, usual.get(key), needed=key in usual)
-    return {name: value for name, value in found.items() if value is not None}
+                values[name] = box(f"{owner}.{name}", key, usual.get(key), needed=key in usual)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def chance(dataset: str, key: str, *, guaranteed: bool) -> dict[str, Any]:
@@ -101,5 +101,5 @@ def secret_switch(dataset: str) -> bool:
 def titles(owners: Iterable[str]) -> dict[str, Titles]:
     """Titles of the choices that the algorithms ``owners`` declare, by the parameters' names."""
     declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
-    rules = {name: known.rule for one in declarations for name, known in one}
+    rules = {name: param.rule for one in declarations for name, param in one}
     return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}

@@ -127,18 +127,18 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
     """
     fig, alarms = attacker_axes(), np.linspace(0, 1, 201)
     numbers: dict[str, FloatArray] = {"false alarms (%)": 100 * alarms}
-    said: list[str] = []
+    phrases: list[str] = []
     for ledger in ledgers:
         noise, tradeoff = ledger.releases[0].mechanism, of_ledger(ledger)
-        look, found = IDENTITY[noise.name], 100 * tradeoff.found(alarms)
-        numbers[f"{look.title}: found at most (%)"] = found
-        curve(fig, look, 100 * alarms, found, marker=look.mark(maxdisplayed=8))
+        look, hit_rate = IDENTITY[noise.name], 100 * tradeoff.found(alarms)
+        numbers[f"{look.title}: found at most (%)"] = hit_rate
+        curve(fig, look, 100 * alarms, hit_rate, marker=look.mark(maxdisplayed=8))
         mu = f" ({three(tradeoff.mu)}-GDP)" if tradeoff.mu is not None else ""
-        said.append(f"{look.title} {three(100 * float(tradeoff.found(0.05)))} %{mu}")
+        phrases.append(f"{look.title} {three(100 * float(tradeoff.found(0.05)))} %{mu}")
     name_above(fig)
     sentence = (
         "An attacker who accepts 5 % false alarms finds, of those who are in, at most: "
-        f"{', '.join(said)}. Chance finds 5 %."
+        f"{', '.join(phrases)}. Chance finds 5 %."
     )
     return fig, pd.DataFrame(numbers), sentence
 

@@ -29,11 +29,11 @@ _of_results: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
 def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
     """For functions of frozen values and sequences of them."""
-    kept = lru_cache(maxsize=160)(make)
+    memoized = lru_cache(maxsize=160)(make)
 
     @wraps(make)
     def drawn(*given: Any, **named: Any) -> Made:
-        return kept(*(tuple(x) if isinstance(x, list) else x for x in given), **named)
+        return memoized(*(tuple(x) if isinstance(x, list) else x for x in given), **named)
 
     return drawn
 
@@ -55,13 +55,13 @@ def of_results(make: Callable[..., Made]) -> Callable[..., Made]:
         references = tuple(map(ref, results))
         key = (make.__qualname__, names, references, given, tuple(sorted(named.items())))
         mine = _of_results.setdefault(results[0], {})
-        made: Made | None = mine.get(key)
-        if made is None:
-            made = make(items, *given, **named)
+        cached: Made | None = mine.get(key)
+        if cached is None:
+            cached = make(items, *given, **named)
             while len(mine) >= _MOST:
                 mine.pop(next(iter(mine)), None)
-            mine[key] = made
-        return made
+            mine[key] = cached
+        return cached
 
     return drawn
 
@@ -96,13 +96,13 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
     page.
     """
 
-    def __init__(self, found: dict[str, Any]) -> None:
-        object.__setattr__(self, "_found", found)
+    def __init__(self, spec: dict[str, Any]) -> None:
+        object.__setattr__(self, "_spec", spec)
 
     def to_dict(self) -> dict[str, Any]:
         """The dictionary."""
-        found: dict[str, Any] = object.__getattribute__(self, "_found")
-        return found
+        spec: dict[str, Any] = object.__getattribute__(self, "_spec")
+        return spec
 
 
 def look() -> Look:
@@ -153,31 +153,31 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
 
     Made once for a figure that is drawn again (``of_results``).
     """
-    made: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
-    if look not in made:
+    by_look: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
+    if look not in by_look:
         colour, scale, held = look
-        found = whole(fig, 0 if scale == 1 else _PRESENTED_ROOM)
+        spec = whole(fig, 0 if scale == 1 else _PRESENTED_ROOM)
         if held:
-            found["layout"]["annotations"] = [
+            spec["layout"]["annotations"] = [
                 {**label, "text": on_screen.without_numbers(label["text"])}
-                for label in found["layout"].get("annotations", ())
+                for label in spec["layout"].get("annotations", ())
             ]
         if scale != 1:
-            fit_lower(found["layout"])
-            margin = found["layout"].setdefault("margin", {})
+            fit_lower(spec["layout"])
+            margin = spec["layout"].setdefault("margin", {})
             if "r" in margin:  # room for names of lines
                 margin["r"] *= _TEXT_SIZE / LABEL_SIZE
         small = LABEL_SIZE if scale == 1 else _TEXT_SIZE
-        drawn = _dressed(found, colour, small)
+        drawn = _dressed(spec, colour, small)
         drawn = drawn if scale == 1 else _changed(drawn, _enlarged)
-        made[look] = _Ready(drawn if colour == _ON_WHITE else _changed(drawn, _lightened))
-    return made[look]
+        by_look[look] = _Ready(drawn if colour == _ON_WHITE else _changed(drawn, _lightened))
+    return by_look[look]
 
 
-def _dressed(found: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
-    """``found``, a figure as a dictionary, in its template."""
-    layout = found["layout"] | {"template": _template(colour, small)}
-    return {**found, "layout": layout}
+def _dressed(spec: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
+    """``spec``, a figure as a dictionary, in its template."""
+    layout = spec["layout"] | {"template": _template(colour, small)}
+    return {**spec, "layout": layout}
 
 
 def _changed(part: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:
@@ -303,13 +303,13 @@ def whole(fig: go.Figure, room: float = 0) -> dict[str, Any]:
     """``fig`` as a dictionary, with its levels and with the names of its lines, which have ``room``
     pixels if not as many as it says.
     """
-    found: dict[str, Any] = fig.to_dict()
-    layout = found.setdefault("layout", {})
+    spec: dict[str, Any] = fig.to_dict()
+    layout = spec.setdefault("layout", {})
     for kind, named in (("annotations", ends(fig, room)), ("shapes", [])):
         beside = [*deepcopy(fig.__dict__.get(f"dpmc-{kind}", [])), *named]
         if beside:
             layout[kind] = [*layout.get(kind, ()), *beside]
-    return found
+    return spec
 
 
 def chart_config(name: str) -> dict[str, object]:

@@ -21,10 +21,10 @@ class Page:
 
 
 PAGES = {
-    name: typed(Page, said, f"data/pages.toml, {name}") for name, said in facts("pages").items()
+    name: typed(Page, table, f"data/pages.toml, {name}") for name, table in facts("pages").items()
 }
 WORDS: dict[str, tuple[str, str]] = {
-    name: (said["word"], said["says"]) for name, said in facts("glossary").items()
+    name: (entry["word"], entry["says"]) for name, entry in facts("glossary").items()
 }
 
 
@@ -32,7 +32,7 @@ def groups_style() -> str:
     """A style sheet that writes the menu's groups above their first pages: Streamlit's own groups
     are no list that a screen reader knows.
     """
-    groups = [known.group for known in PAGES.values()]
+    groups = [page.group for page in PAGES.values()]
     first = {group: 1 + groups.index(group) for group in groups}
     rules = (
         f'[data-testid="stSidebarNavItems"] > li:nth-child({k})::before {{ content: "{group}"; }}'

@@ -98,10 +98,10 @@ def label_of(name: str, label: str) -> None:
     st.session_state.setdefault(_LABELS, {})[name] = label
 
 
-def said(sentence: str) -> str:
+def reword(sentence: str) -> str:
     """Put the page's word for a parameter into a sentence, made ``plain``."""
     labels = st.session_state.get(_LABELS, {})
-    return plain(re.sub(r"^(\w+)(?= = )", lambda found: labels.get(found[1], found[1]), sentence))
+    return plain(re.sub(r"^(\w+)(?= = )", lambda match: labels.get(match[1], match[1]), sentence))
 
 
 def plain(text: str) -> str:
@@ -111,11 +111,11 @@ def plain(text: str) -> str:
     found after escapes are read: a word joiner, which nobody sees, breaks them. All is one line,
     and what would turn the direction of the rest of it stands as its code.
     """
-    line = " ".join(_TURNS.sub(lambda found: ascii(found[0])[1:-1], text).split())
+    line = " ".join(_TURNS.sub(lambda match: ascii(match[0])[1:-1], text).split())
     line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, line, flags=re.I)
     line = re.sub(r"(?<=[-<>=~])(?=[-<>=~])", _JOINER, line)  # arrows and dashes
     broken = re.sub(r"[\\`*_\[\]()!<>#$~|{}&^]", r"\\\g<0>", line)
-    return re.sub(r"^([-+=]|\d+(?=[.]))", lambda found: _item(found[0]), broken)
+    return re.sub(r"^([-+=]|\d+(?=[.]))", lambda match: _item(match[0]), broken)
 
 
 def plain_in_figure(text: str) -> str:
@@ -148,9 +148,9 @@ def declaration(name: str) -> Parameter:
 
 def limit_of(name: str) -> Limit:
     """Find the range that ``name`` stands for, starting where the declaration does."""
-    found = declaration(name)
-    assert isinstance(found.rule, Limit)
-    return found.rule if found.default is None else replace(found.rule, default=found.default)
+    param = declaration(name)
+    assert isinstance(param.rule, Limit)
+    return param.rule if param.default is None else replace(param.rule, default=param.default)
 
 
 def one_of(label: str, allowed: Collection[str]) -> Callable[[str], None]:
@@ -169,8 +169,8 @@ def numbers_in(text: str, label: str, limit: Limit, usual: str, most: int) -> tu
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not 0 < len(words) <= most:
         raise ParameterError(label, text, f"1 to {most} numbers with commas between, as {usual}")
-    found = {replace(limit, name=label).parse(word) for word in words}
-    return tuple(sorted(int(x) if limit.integer else x for x in found))
+    numbers = {replace(limit, name=label).parse(word) for word in words}
+    return tuple(sorted(int(x) if limit.integer else x for x in numbers))
 
 
 def check_link(
@@ -228,8 +228,8 @@ def link_problems() -> None:
     if again:
         st.session_state[_AGAIN] = again
         st.rerun()
-    told = st.session_state.setdefault(_TOLD, set())
+    warned = st.session_state.setdefault(_TOLD, set())
     for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
-        if key in drawn - told:
-            told.add(key)
+        if key in drawn - warned:
+            warned.add(key)
             st.warning(plain(sentence), icon=":material/link_off:")

@@ -118,7 +118,7 @@ def panel(of: Panel) -> None:
             job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
             job.address = _address(of.look.flag)
         except DPMCError as error:
-            st.error(controls.said(run_store.told(error)))
+            st.error(controls.reword(run_store.told(error)))
         else:
             # most first results are there at once: drawn now, they need no second script
             job.drawn = job.wait_for_result(_PATIENCE)
@@ -175,7 +175,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
             guess = of.quick_left * progress.seconds(of.quick, of.at_once)
             st.caption(span(guess), width="content")
     if of.problem and not look.quiet:
-        st.error(controls.said(of.problem), icon=":material/error:")
+        st.error(controls.reword(of.problem), icon=":material/error:")
     pressed |= st.session_state.pop(_NEXT, False)
     return of.wanted if pressed else of.quick if looked else ()
 
@@ -365,7 +365,7 @@ def _say_how_it_ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> No
         below = "What it computed is below." if standing is job else "Earlier results are below."
     if job.state == "failed" and (of.asks(job) or not of.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
-        st.error(f"{which}{controls.said(job.error)} {below}", icon=":material/error:")
+        st.error(f"{which}{controls.reword(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
         st.info(
