@@ -11,24 +11,24 @@ from pages.parts.ui import controls
 controls.on_page("completion.py", {**LINK_TITLES, **USER_TITLES})
 head("completion")
 row = control()
-asked = form(row)
+request = form(row)
 problems = st.container()  # filled last, when every control has been drawn
-built = asked.build()
+built = request.build()
 with controls.place():
-    if not asked.known.present():
+    if not request.dataset_entry.present():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
 
-if asked.question == "compare":
-    compare_view.compare(asked, built, row)
-elif asked.question == "recommend":
+if request.question == "compare":
+    compare_view.compare(request, built, row)
+elif request.question == "recommend":
     recommend_view.recommend(built, row)
-elif asked.question == "lists":
+elif request.question == "lists":
     recommend_view.lists_at_each_epsilon(built, row)
-elif asked.question == "skew":
-    study_view.skewed(asked, built)
+elif request.question == "skew":
+    study_view.skewed(request, built)
 else:
-    study_view.STUDY.panel(asked.question, built, row)
-tab("What is compared", "introduction", lambda: introduction(asked.question, built.specs))
+    study_view.STUDY.panel(request.question, built, row)
+tab("What is compared", "introduction", lambda: introduction(request.question, built.specs))
 
 with problems:
     controls.link_problems()

@@ -14,13 +14,13 @@ from pages.parts.ui import controls
 
 controls.on_page("datasets.py", LINK_TITLES)
 head("datasets")
-asked = form(control())
+request = form(control())
 controls.link_problems()
 
 
-def look(asked: Asked) -> None:
+def look(request: Asked) -> None:
     """What is in the chosen set, or how to get it."""
-    chosen = entry(asked.name)
+    chosen = entry(request.name)
     if not chosen.present():
         verdict(f"{chosen.title} is not on this machine yet.")
         known_sets.fetch_form(chosen)
@@ -30,17 +30,17 @@ def look(asked: Asked) -> None:
         except DPMCError as error:
             st.error(controls.plain(str(error)))
     else:
-        ratings_view.ratings_of_entry(chosen, asked.zeros)
-    if not user_datasets.is_own(asked.name):
+        ratings_view.ratings_of_entry(chosen, request.zeros)
+    if not user_datasets.is_own(request.name):
         tab("Terms and citation", "terms", lambda: known_sets.terms_of(chosen))
 
 
-if asked.view == "own":
+if request.view == "own":
     own_view.own_form()
-    asked = replace(asked, name=own_name())  # it may just have been brought
-    if not asked.name:
+    request = replace(request, name=own_name())  # it may just have been brought
+    if not request.name:
         verdict("Bring ratings, documents or images: they stay in this visit.")
-if asked.name:
-    look(asked)
-if asked.view == "known":
+if request.name:
+    look(request)
+if request.view == "known":
     tab("All datasets", "all", lambda: known_sets.table_of_sets(catalogue().values()))

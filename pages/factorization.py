@@ -10,17 +10,17 @@ from pages.parts.ui import controls
 controls.on_page("factorization.py", FACTOR_TITLES)
 head("factorization")
 row = control()
-asked = form(row)
+request = form(row)
 problems = st.container()  # filled last, when every control has been drawn
-built = asked.build()
+built = request.build()
 with controls.place():
-    if not asked.known.present():
+    if not request.dataset_entry.present():
         st.page_link("datasets.py", label="Go to the Datasets page", icon=":material/database:")
-if asked.question == "compare":
-    view.compare(asked, built, row)
+if request.question == "compare":
+    view.compare(request, built, row)
 else:
-    study_view.STUDY.panel(asked.question, built, row)
-tab("What is compared", "introduction", lambda: view.introduction(asked))
+    study_view.STUDY.panel(request.question, built, row)
+tab("What is compared", "introduction", lambda: view.introduction(request))
 
 with problems:
     controls.link_problems()

@@ -35,12 +35,12 @@ page = st.navigation(
     [
         st.Page(
             f"{name}.py",
-            title=known.title,
-            icon=f":material/{known.icon}:",
+            title=entry.title,
+            icon=f":material/{entry.icon}:",
             default=name == "home",
-            help=known.help,
+            help=entry.help,
         )
-        for name, known in PAGES.items()
+        for name, entry in PAGES.items()
     ],
     position="hidden" if embedded or presenting else "sidebar",
     expanded=True,
@@ -70,7 +70,7 @@ except ParameterError as error:
     st.stop()
 presenter.begin_page()
 on_screen.hold_verdict(False)
-lesson = lessons.asked()
+lesson = lessons.from_address()
 if lesson is None:
     page.run()
     tabs()

@@ -13,28 +13,28 @@ controls.on_page("mechanisms.py", LINK_TITLES)
 head("mechanisms")
 row = control()
 with row:
-    asked = form()
+    request = form()
 controls.link_problems()
 try:
-    mechanisms = asked.build()
+    mechanisms = request.build()
 except DPMCError as error:
     controls.show_error(error)
     st.stop()
-sensitivity, delta = asked.sensitivity, asked.delta
+sensitivity, delta = request.sensitivity, request.delta
 huber = next(m for m in mechanisms if isinstance(m, Huber))
 
 with row:
-    sections.follow(asked)
-verdict(texts.verdict(mechanisms, asked))
+    sections.follow(request)
+verdict(texts.verdict(mechanisms, request))
 left, right = pair()
 with left:
-    sections.shapes(mechanisms, asked.view)
+    sections.shapes(mechanisms, request.view)
 with right:
     sections.variance(huber)
 observations(texts.observations(mechanisms, sensitivity, delta))
 sections.lines(mechanisms, sensitivity, delta)
 tab("One release", "cards", lambda: sections.cards(mechanisms, sensitivity, delta))
-tab("Samples", "variance", lambda: sections.sampled(huber, asked.samples, asked.seed))
+tab("Samples", "variance", lambda: sections.sampled(huber, request.samples, request.seed))
 tab("Attacker", "tradeoff-function", lambda: sections.attackers(mechanisms, sensitivity))
 tab("Privacy loss and δ", "loss", lambda: sections.losses(mechanisms, huber, sensitivity, delta))
 tab("The paper's Table 1", "table-1", sections.table_1)

@@ -30,8 +30,8 @@ def main() -> None:
         total = store.count(where) + len(of_file)
         there = {row["key"] for row in brought}
         mine = session.mine() | dict.fromkeys(there, "yes")
-        kept = store.rows(where, limit=AT_ONCE)
-        rows = brought + [row for row in kept if row["key"] not in there]
+        stored = store.rows(where, limit=AT_ONCE)
+        rows = brought + [row for row in stored if row["key"] not in there]
         rows = sorted(rows, key=lambda row: row["key"] not in mine)[:AT_ONCE]
     except StoreError as error:
         runs_view.without_store(error)
@@ -44,12 +44,12 @@ def main() -> None:
     runs_view.picture(rows)
     named = [key for key in st.query_params.get("runs", "").split(",") if key]
     ticked = view.picked(rows, total, mine, of_file) if rows else []
-    known = user_data.shown_runs("")
-    records = view.to_compare(known, ticked, named[: view.MOST_COMPARED])
+    shown = user_data.shown_runs("")
+    records = view.to_compare(shown, ticked, named[: view.MOST_COMPARED])
     if records:
-        user_data.say_from_file(known)
+        user_data.say_from_file(shown)
         runs_view.compare(records)
-        view.of_compared(records, known.used)
+        view.of_compared(records, shown.used)
     tab("What is kept here", "about", about)
     tab("Session", "session", lambda: session.offer(opened))
     if total:

@@ -93,14 +93,14 @@ def attackers(before: float, after: float) -> go.Figure:
             "hovermode": "closest",
             "annotations": [
                 {
-                    "text": f"<b>{said}</b><br>{_odds(chance, most)}",
+                    "text": f"<b>{title}</b><br>{_odds(chance, most)}",
                     "x": left + 4.5,
                     "y": 1.0,
                     "yref": "paper",
                     "yanchor": "bottom",
                     "font": {"size": 14},
                 }
-                for said, most, chance, left in (
+                for title, most, chance, left in (
                     ("Without a release", "", before, 0),
                     ("After a release", "≤ ", after, 11.5),
                 )
@@ -207,10 +207,10 @@ def verdict(epsilon: float, mechanism: str, seed: int) -> str:
     chance, noisy = 100 * guess_bound(epsilon, DELTA), picture(mechanism, epsilon, seed)
     beyond = noisy.beyond.than("averages")
     if chance >= _SURE:
-        told = "an attacker may be all but certain that you are in the data"
+        clause = "an attacker may be all but certain that you are in the data"
     else:
-        told = f"an attacker guesses right at most {chance:.0f} times in 100"
-    return f"At ε = {epsilon:g}, {told}; predictions are {beyond} (one draw)."
+        clause = f"an attacker guesses right at most {chance:.0f} times in 100"
+    return f"At ε = {epsilon:g}, {clause}; predictions are {beyond} (one draw)."
 
 
 def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
@@ -317,6 +317,6 @@ def invitations() -> None:
         "lessons.py", label="New here? Take a lesson of ten minutes", icon=":material/school:"
     )
     with st.container(key="invitations", horizontal=True):
-        for name, known in glossary.PAGES.items():
-            if known.invite:
-                st.page_link(f"{name}.py", label=known.invite, icon=f":material/{known.icon}:")
+        for name, entry in glossary.PAGES.items():
+            if entry.invite:
+                st.page_link(f"{name}.py", label=entry.invite, icon=f":material/{entry.icon}:")

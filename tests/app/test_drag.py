@@ -200,7 +200,7 @@ def test_offers_are_made_once_when_somebody_asks_and_the_oldest_are_forgotten() 
     assert calls == ["once"]
     for k in range(on_request._MOST_OFFERS):
         on_request.offer(f"a-{k}", make)
-    on_request._made.cache_clear()
+    on_request._compressed.cache_clear()
     for path in (f"/{first}", "/ahead/nothing"):
         assert answer(AHEAD, path).status == 404
     for path, method in (("/ahead/a-1", "POST"), ("/elsewhere", "GET")):

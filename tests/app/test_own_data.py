@@ -410,7 +410,7 @@ def test_a_session_that_is_over_is_ended_though_something_refers_to_it() -> None
     manager.sessions = []
     warm.end_sessions(manager)
     assert second.ended == 1
-    assert not warm._known
+    assert not warm._last_sessions
 
 
 def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,4 +134,4 @@ def test_messages_about_the_store_name_no_path_of_the_server(
     shown = place.replace("me:pw@", "me:***@")
     error = StoreError(f"The run store {shown} could not be read: it is in {file}.")
     message = "The run store of this server could not be read: it is in dpmc-unkept-x.jsonl."
-    assert run_store.told(error) == message
+    assert run_store.public_message(error) == message

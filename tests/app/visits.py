@@ -62,7 +62,7 @@ class Visit(AppTest):
     def wait(self, state: str = "") -> "Visit":
         """Draw the page once all of the visitor's jobs are over, in this ``state`` if any."""
         end = time.monotonic() + 120
-        while going := jobs._box().going():
+        while going := jobs._box().active():
             assert time.monotonic() < end, going
             time.sleep(0.02)
         states = {job.state for job in jobs._box().every()}

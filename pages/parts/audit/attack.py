@@ -129,8 +129,8 @@ def result_of(result: AuditResult, title: str) -> None:
         "scores",
         f"Scores in the two datasets, as far as an attacker can distinguish them. {result.verdict}",
     )
-    known = [f"That holds for {one}." for one in seen]
-    observations([*map(controls.plain, [*others, *known]), *_observed(result)])
+    conditions = [f"That holds for {one}." for one in seen]
+    observations([*map(controls.plain, [*others, *conditions]), *_observed(result)])
     on_screen.add_lines("The same attack", result.spec.python())
     if (test := result.attack.test) is not None:
         tab("Claimed and measured", "curve", lambda: _curve(result, test))
@@ -242,26 +242,26 @@ def _event(bound: Bound, likely: str, other: str, seen: str) -> str:
 
 def _curve(result: AuditResult, test: CurveTest) -> None:
     """Draw the claim's own limit and what was measured."""
-    said = charts.measured(test, result.attack.bound.confidence)
+    text = charts.measured(test, result.attack.bound.confidence)
     if result.epsilon_if_gaussian:
-        said += (
+        text += (
             f" If the noise is Gaussian, as claimed, that proves ε ≥ "
             f"{three(result.epsilon_if_gaussian)}."
         )
-    st.markdown(said)
+    st.markdown(text)
     show(
         charts.claimed_and_measured(result.attack, result.claimed_curve),
         "claimed-curve",
-        said.replace("**", ""),
+        text.replace("**", ""),
     )
 
 
 def _claims(result: AuditResult) -> None:
     for name, epsilon in result.claims.items():
-        claim, asked = result.statement, result.spec.epsilon
+        claim, budget = result.statement, result.spec.epsilon
         # a paper's formula for its noise may ask for more than that ε needs
-        wasted = name.endswith("one release") and claim.nominal and epsilon < 0.99 * asked
-        other = f" The paper adds the noise of ε = {three(asked)} by its own formula." * wasted
+        wasted = name.endswith("one release") and claim.nominal and epsilon < 0.99 * budget
+        other = f" The paper adds the noise of ε = {three(budget)} by its own formula." * wasted
         st.caption(
             f"**{controls.capitalized(name)} ε = "
             f"{three(epsilon)}**{f' at δ = {power(claim.delta)}' if claim.delta else ''}, for one "
@@ -303,8 +303,8 @@ def audit_yours() -> None:
         return sandbox.read_file(partial(audit_text, **claimed), content, name)
 
     try:
-        asked = (*brought, claimed)
-        _show_outputs(once(_OUTPUTS_AUDITED, asked, "Attacking your outputs…", audited))
+        request = (*brought, claimed)
+        _show_outputs(once(_OUTPUTS_AUDITED, request, "Attacking your outputs…", audited))
     except DPMCError as error:
         controls.show_error(error)
 
@@ -319,9 +319,9 @@ def _show_outputs(result: OutputsAudit) -> None:
         "your-scores",
         f"Scores of your outputs. {result.verdict}",
     )
-    said = charts.measured(test, attack.bound.confidence)
-    st.markdown(said)
-    show(charts.claimed_and_measured(attack, result.claimed_curve), "your-curve", said)
+    text = charts.measured(test, attack.bound.confidence)
+    st.markdown(text)
+    show(charts.claimed_and_measured(attack, result.claimed_curve), "your-curve", text)
     bound = attack.bound
     st.caption(
         f"The attacker attributes {100 * bound.accuracy:.1f} of 100 held-out outputs correctly "

@@ -114,13 +114,13 @@ def _pictures(target: str) -> None:
         "Twelve tiny pictures with Alice's, first, and the same with her place empty.",
         toolbar=False,
     )
-    said = "Above with Alice, whose picture is the first; below her place is empty."
+    caption = "Above with Alice, whose picture is the first; below her place is empty."
     if not ALGORITHMS[target].guarantee:
-        said += (
+        caption += (
             " The paper's claim is about one picture replaced by another: an empty one is a "
             "special case, and moves its statistics by half of what it allows."
         )
-    st.caption(said)
+    st.caption(caption)
 
 
 def _tables(spec: AuditSpec) -> None:

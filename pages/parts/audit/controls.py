@@ -132,9 +132,9 @@ def _attacked(target: str, game: bool) -> dict[str, Any]:
 def _dataset(target: str) -> dict[str, Any]:
     """Ask on what data the algorithm is attacked, and whose record it is about."""
     images = target in FACTOR_TARGETS
-    key, made = ("x_samples", _PICTURES) if images else ("x_ratings", _TABLE)
+    key, synthetic = ("x_samples", _PICTURES) if images else ("x_ratings", _TABLE)
     holds = ("images", "documents") if images else ("ratings",)
-    dataset = controls.choice("Data", key, made | own_data.menu(*holds), _MADE)
+    dataset = controls.choice("Data", key, synthetic | own_data.menu(*holds), _MADE)
     if dataset == _MADE:
         return {}
     what = (

@@ -233,9 +233,9 @@ def _picture(rounds: Rounds) -> None:
     if spec.target == "number":
         value = float(output[0])
         if spec.case in ("low-bits", "on-grid"):
-            found = "does" if value else "does not"
+            verb = "does" if value else "does not"
             st.markdown(
-                f"The published number **{found}** lie within ±½ with bits finer than 2⁻⁵³, "
+                f"The published number **{verb}** lie within ±½ with bits finer than 2⁻⁵³, "
                 "which 1 + noise cannot have."
             )
             return

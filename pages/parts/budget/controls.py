@@ -67,10 +67,10 @@ class Question:
         What a budget needs does not depend on the noise one started from, so that these are
         searched once.
         """
-        made = at_equal(
+        noises = at_equal(
             "variance", 100 * self.sensitivity**2, self.alpha, self.sensitivity, self.delta
         )
-        return [self.release(noise) for noise in made]
+        return [self.release(noise) for noise in noises]
 
     def curve(self, noise: Mechanism) -> tuple[float, ...]:
         """ε at δ after each of ``COUNTS`` releases."""

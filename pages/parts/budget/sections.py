@@ -346,13 +346,13 @@ def upload(delta: float) -> None:
 
 
 def _count(name: str, content: bytes, delta: float) -> None:
-    asked = (name, content, delta)
+    request = (name, content, delta)
     try:  # it may take long: elsewhere, and in turn
         yours: Statement = once(
             _COUNTED,
-            asked,
+            request,
             "Accounting for the ledger…",
-            lambda: sandbox.read_file(account, *asked),
+            lambda: sandbox.read_file(account, *request),
         )
         statement_card(controls.plain(name), yours)
         st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
@@ -380,7 +380,7 @@ def _left(name: str, content: bytes, delta: float) -> str:
     more = Project(items=(Item(name="one more count"),), epsilon=epsilon, delta=delta)
     spec = (name, content, more.to_toml())
     try:
-        made = once(
+        allocation = once(
             "u_left",
             spec,
             "Searching what is left…",
@@ -390,8 +390,8 @@ def _left(name: str, content: bytes, delta: float) -> str:
         if isinstance(error, ParameterError) and error.name == "neighbours":
             return "What is left can be said of ledgers about one record (one person) only."
         return f"**Left**: {controls.plain(str(error))}"
-    (release,) = made.releases
-    nominal = "" if made.ledger.sound else "nominal "
+    (release,) = allocation.releases
+    nominal = "" if allocation.ledger.sound else "nominal "
     return (
         f"**Left** of {nominal}ε = {three(epsilon)}: for example one more count (one "
         f"person moves it by 1) with Gaussian noise of standard deviation at least "
@@ -401,12 +401,12 @@ def _left(name: str, content: bytes, delta: float) -> str:
 
 def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
-    asked = counts.question
+    question = counts.question
     for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
-        ledger = Ledger((replace(asked.release(noise), count=asked.count),))
+        ledger = Ledger((replace(question.release(noise), count=question.count),))
         download(f"Ledger, {title} (JSON)", f"dpmc-ledger-{title.lower()}.json", ledger.as_dict())
     code(
-        f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {asked.delta:g}",
+        f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {question.delta:g}",
         "bash",
         "On the command line:",
     )

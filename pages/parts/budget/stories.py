@@ -37,8 +37,8 @@ class _Story:
 
 
 _STORIES = {
-    name: typed(_Story, said, f"data/stories.toml, {name}")
-    for name, said in facts("stories").items()
+    name: typed(_Story, fields, f"data/stories.toml, {name}")
+    for name, fields in facts("stories").items()
 }
 
 
@@ -62,13 +62,13 @@ def observations(
     """What the composition figure shows."""
     out = []
     by_name = {m.name: (m, s) for m, s in zip(mechanisms, statements, strict=True)}
-    huber, said = by_name["huber"]
-    added = said.accounts[0].epsilon
-    if said.draws > 1:
+    huber, statement = by_name["huber"]
+    added = statement.accounts[0].epsilon
+    if statement.draws > 1:
         out.append(
-            f"The ε values of {said.draws:,} releases with Huber noise sum to {three(added)}. "
-            f"The tightest accounting gives {three(said.epsilon)} at "
-            f"δ = {power(said.accounts[-1].delta)}."
+            f"The ε values of {statement.draws:,} releases with Huber noise sum to {three(added)}. "
+            f"The tightest accounting gives {three(statement.epsilon)} at "
+            f"δ = {power(statement.accounts[-1].delta)}."
         )
     costs = ", ".join(
         f"{IDENTITY[m.name].title} {three(price(m, sensitivity))}" for m in mechanisms
@@ -113,11 +113,11 @@ def least_by_count(variances: Sequence[Sequence[float]], mechanisms: Sequence[Me
             runs[-1] = (best, runs[-1][1], count)
         else:
             runs.append((best, count, count))
-    said = [
+    clauses = [
         f"{best} at T = {first}" + (f"–{last}" if last > first else "")
         for best, first, last in runs
     ]
-    return "Least variance, of the numbers of releases drawn: " + ", ".join(said) + "."
+    return "Least variance, of the numbers of releases drawn: " + ", ".join(clauses) + "."
 
 
 def _paper_release(noise: Mechanism, count: int) -> Ledger:
@@ -167,7 +167,7 @@ def tell(
     delta: float,
 ) -> None:
     """One fold per finding, with live numbers and its source."""
-    huber, said, small, large = (
+    huber, statement, small, large = (
         Huber(alpha=alpha),
         by_name["huber"],
         dpals_counts()[4],
@@ -179,7 +179,7 @@ def tell(
         "logarithm": odds_sentence(exact, delta),
         "unit-scale": odds_sentence(two),
         "equal-epsilon": odds_sentence(1.0),
-        "composition": odds_sentence(said.epsilon, said.delta),
+        "composition": odds_sentence(statement.epsilon, statement.delta),
         "one-draw": odds_sentence(rows[0][1], 0.0, "a rating had this value or another"),
         "dpals": odds_sentence(small.derived_exact, 1e-5),
     }
@@ -189,7 +189,7 @@ def tell(
         "sensitivity": sensitivity,
         "delta": delta,
         "huber": huber,
-        "said": said,
+        "said": statement,
         "small": small,
         "large": large,
         "exact": exact,
@@ -201,8 +201,8 @@ def tell(
         "four": 5 * Huber.with_variance(4.0).alpha,
         "ratio": huber.variance * alpha**2 / 2,
         "price": huber.fisher_information * huber.variance,
-        "tightest": said.accounts[-1].delta,
-        "added": said.accounts[0].epsilon,
+        "tightest": statement.accounts[-1].delta,
+        "added": statement.accounts[0].epsilon,
         "rounds": "; ".join(
             _filled(_STORIES["nmf"].row, round=e, count=n, total=overall_epsilon(e, n, 1e-5))
             for e, n in ((0.1, 100), (0.5, 100), (0.5, 200))

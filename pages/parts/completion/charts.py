@@ -203,7 +203,7 @@ def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
     """The user's ten best unseen items by each configuration, with titles and predicted ratings."""
     columns = {}
     for named in results:
-        entries = [said for _, said in top_entries(named.result, user)]
+        entries = [text for _, text in top_entries(named.result, user)]
         columns[named.label] = entries + [""] * (10 - len(entries))
     frame = pd.DataFrame(columns)
     frame.insert(0, "rank", np.arange(1, 11))

@@ -64,11 +64,11 @@ def figures(results: list[Named], clip: bool) -> None:
     predictions against ratings.
     """
     ends = [n.result.final for n in results]
-    said = "; ".join(
+    summary = "; ".join(
         f"{n.label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
         for n, end in zip(results, ends, strict=True)
     )
-    alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {said}."
+    alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {summary}."
     left, right = pair()
     with left:
         show(run_charts.rmse_curves(results, clip), "rmse", alt)
@@ -112,12 +112,12 @@ def _frame(results: list[Named], clip: bool, step: int) -> drag.Frame:
     """What the page shows after an iteration."""
     if step == max(n.result.final.iteration for n in results):
         curves, matrix = run_charts.rmse_curves(results, clip), run_charts.completed(results)
-        said = texts.verdict(results)
+        sentence = texts.verdict(results)
     else:
         curves = run_charts.rmse_until(results, clip, step)
-        matrix, said = run_charts.completed_until(results, step), _after(results, clip, step)
+        matrix, sentence = run_charts.completed_until(results, step), _after(results, clip, step)
     figures = {"rmse": curves[0], **({} if matrix is None else {"completed": matrix[0]})}
-    return drag.Frame(said, figures)
+    return drag.Frame(sentence, figures)
 
 
 def _after(results: list[Named], clip: bool, step: int) -> str:
@@ -342,9 +342,9 @@ def export(results: list[Named]) -> None:
         code(item.result.spec.python(), "python")
 
 
-def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
+def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run up to six configurations, and compare their predictions."""
-    clip = asked.clip
+    clip = request.clip
     panel(
         Panel(
             kind="run",

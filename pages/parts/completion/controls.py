@@ -375,7 +375,7 @@ class Asked:
     clip: bool
 
     @property
-    def known(self) -> Entry:
+    def dataset_entry(self) -> Entry:
         """The chosen set."""
         return entry(self.shared["dataset"])
 
@@ -394,10 +394,10 @@ class Asked:
             if self.is_study:
                 fields = {**self.shared, **self.configurations[0]}
                 study = StudySpec.of("completion", self.question, fields, self.seeds)
-            if not self.known.present():
+            if not self.dataset_entry.present():
                 problem = (
-                    f"{self.known.title} is not on this machine yet: fetch it on the Datasets "
-                    "page, or choose a synthetic set."
+                    f"{self.dataset_entry.title} is not on this machine yet: fetch it on the "
+                    "Datasets page, or choose a synthetic set."
                 )
         except DPMCError as error:
             problem = str(error)

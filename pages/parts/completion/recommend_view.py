@@ -69,7 +69,7 @@ def recalls(results: Results, until: float = math.inf) -> Drawn:
     numbers = pd.DataFrame(rows)
     if all(len(result.metrics) <= _FEW_STEPS for _, result in results):
         names = [f"{letter} · {title_of(result.spec)}" for letter, result in results]
-        finals = [_made(result, until)[-1] for _, result in results]
+        finals = [_metrics_until(result, until)[-1] for _, result in results]
         room = max(m.recall for _, result in results for m in result.metrics)
         colours = [look_of(letter, "").colour for letter, _ in results]
         heights, halves = [m.recall for m in finals], [m.half_width for m in finals]
@@ -77,10 +77,10 @@ def recalls(results: Results, until: float = math.inf) -> Drawn:
     fig = figure("step", title, height=400)
     last, top, lines = 1, max(baselines.values(), default=0.0), []
     for k, (letter, result) in enumerate(results):
-        made = _made(result, until)
-        x, y = [m.iteration + 0.04 * (k - 1) for m in made], [m.recall for m in made]
+        metrics = _metrics_until(result, until)
+        x, y = [m.iteration + 0.04 * (k - 1) for m in metrics], [m.recall for m in metrics]
         look = look_of(letter, f"{letter} · {title_of(result.spec)}")
-        lines.append(Line(look, x, y, halves=[m.half_width for m in made]))
+        lines.append(Line(look, x, y, halves=[m.half_width for m in metrics]))
         last = max(last, result.metrics[-1].iteration)
         top = max([top, *(m.recall + np.nan_to_num(m.half_width) for m in result.metrics)])
     fig.update_yaxes(range=(0.0, min(1.0, top * 1.12) or 1.0))
@@ -89,7 +89,7 @@ def recalls(results: Results, until: float = math.inf) -> Drawn:
     return fig, numbers
 
 
-def _made(result: RecommendResult, until: float) -> list[RecommendMetrics]:
+def _metrics_until(result: RecommendResult, until: float) -> list[RecommendMetrics]:
     """The metrics of its steps up to one, of the first at least."""
     return [m for m in result.metrics if m.iteration <= max(until, 1)]
 
@@ -114,12 +114,14 @@ def _replayed(results: Results) -> float:
 
 def _frame(results: Results, step: float, place: int) -> drag.Frame:
     """What the page shows after a step, with the lists of the held-out person in a ``place``."""
-    made = ", ".join(f"{x} {100 * _made(run, step)[-1].recall:.0f} %" for x, run in results)
+    shares = ", ".join(
+        f"{x} {100 * _metrics_until(run, step)[-1].recall:.0f} %" for x, run in results
+    )
     over = all(run.final.iteration <= step for _, run in results)
-    said = _verdict(results) if over else f"After step {step}, Recall@{RECALL_AT} is: {made}."
+    sentence = _verdict(results) if over else f"After step {step}, Recall@{RECALL_AT} is: {shares}."
     rows = zip(*_lists(results, step, place).values(), strict=True)
     cells = [cell for row in rows for cell in row]
-    return drag.Frame(said, {"recall": recalls(results, step)[0]}, {f"list-of-{place}": cells})
+    return drag.Frame(sentence, {"recall": recalls(results, step)[0]}, {f"list-of-{place}": cells})
 
 
 def _place(result: RecommendResult) -> int:
@@ -144,15 +146,15 @@ def sentences(results: Results) -> list[str]:
     for letter, result in results:
         name, best = f"{letter} · {title_of(result.spec)}", result.baselines["most liked"]
         gap = result.against_most_liked
-        found = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
+        clause = f"{name}: Recall@{RECALL_AT} {100 * result.final.recall:.1f} %"
         if not gap.detected:
             out.append(
-                f"{found}; not significantly different from recommending what is most "
+                f"{clause}; not significantly different from recommending what is most "
                 f"liked ({100 * best:.1f} %), by these users."
             )
         else:
             out.append(
-                f"{found}, {'more' if gap.better else 'less'} than by recommending what is most "
+                f"{clause}, {'more' if gap.better else 'less'} than by recommending what is most "
                 f"liked ({100 * best:.1f} %, which protects nobody), by "
                 f"{100 * abs(gap.mean):.1f} ± {100 * gap.half_width:.1f} points."
             )
@@ -162,13 +164,13 @@ def sentences(results: Results) -> list[str]:
 def results_of(results: Sequence[RecommendResult | None]) -> None:
     """Everything that finished runs show."""
     shown = lettered(results)
-    said = sentences(shown)
+    standings = sentences(shown)
     above = st.container()
     step = _replayed(shown)
     with above:
         if step == math.inf:
             verdict(_verdict(shown))
-            show(recalls(shown), "recall", " ".join(said))
+            show(recalls(shown), "recall", " ".join(standings))
         else:
             frame = _frame(shown, step, _place(shown[0][1]))
             verdict(frame.verdict)
@@ -180,7 +182,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             "held-out share, say more.",
             icon=":material/group:",
         )
-    observations(said)
+    observations(standings)
     python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
     tab("Protection and recall", "accounts", lambda: _accounts(shown))
     tab("One user's ten best", "one-user", lambda: one_user(shown, step))
@@ -299,20 +301,20 @@ def _show_lists(shown: Sequence[RunResult | None]) -> None:
     if not results:
         return
     train = results[0].split.train
-    known = np.bincount(train.items, minlength=train.n_items)
+    rating_counts = np.bincount(train.items, minlength=train.n_items)
     with st.container(horizontal=True):
         user = controls.whole("User", "list_user", 1, train.n_users, 1) - 1
-        usual = min(_ENOUGH, int(np.sort(known)[-min(_TO_CHOOSE, known.size)]))
+        usual = min(_ENOUGH, int(np.sort(rating_counts)[-min(_TO_CHOOSE, rating_counts.size)]))
         enough = controls.whole(
-            "Ratings of a listed item, at least", "list_enough", 0, int(known.max()), usual
+            "Ratings of a listed item, at least", "list_enough", 0, int(rating_counts.max()), usual
         )
     entries = [top_entries(result, user, enough) for result in results]
     clean = {item for item, _ in entries[0]}
-    shared = [sum(item in clean for item, _ in found) for found in entries]
+    shared = [sum(item in clean for item, _ in listed) for listed in entries]
     noisy = list(zip(results, shared, entries, strict=True))[1:]
-    said = ", ".join(f"{count} at ε = {_epsilon(r.spec)}" for r, count, _ in noisy)
+    overlaps = ", ".join(f"{count} at ε = {_epsilon(r.spec)}" for r, count, _ in noisy)
     verdict(
-        f"Of this person's {len(clean)} recommended items, {said} stay the same."
+        f"Of this person's {len(clean)} recommended items, {overlaps} stay the same."
         if noisy
         else "No private list is finished yet: this is the list without noise."
     )
@@ -323,7 +325,7 @@ def _show_lists(shown: Sequence[RunResult | None]) -> None:
         hide_index=True,
         alt=f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
-    observations(_reasons(results, entries, known, user))
+    observations(_reasons(results, entries, rating_counts, user))
     python_lines.of_runs([(item.label, item.result.spec) for item in _named(results)])
     tab("Method", "method", lambda: _method(results, user, enough))
     tab("Protection", "accounts", lambda: _protection_at_each_epsilon(results))
@@ -343,15 +345,15 @@ def _overlap(noisy: list[tuple[RunResult, int, Entries]], clean: int) -> None:
     )
     figure.update_layout(height=260)
     numbers = pd.DataFrame({"list": names, "shared": counts})
-    said = ", ".join(f"{n}: {c:.0f}" for n, c in zip(names, counts, strict=True))
-    show(figure, "overlap", f"Items shared with the non-private list: {said}.", numbers)
+    summary = ", ".join(f"{n}: {c:.0f}" for n, c in zip(names, counts, strict=True))
+    show(figure, "overlap", f"Items shared with the non-private list: {summary}.", numbers)
 
 
 def _table(results: list[RunResult], entries: list[Entries], clean: set[int]) -> pd.DataFrame:
     columns = {
-        _heading(r.spec): [("● " if item in clean and k else "") + said for item, said in found]
-        + [""] * (_LISTED - len(found))
-        for k, (r, found) in enumerate(zip(results, entries, strict=True))
+        _heading(r.spec): [("● " if item in clean and k else "") + text for item, text in listed]
+        + [""] * (_LISTED - len(listed))
+        for k, (r, listed) in enumerate(zip(results, entries, strict=True))
     }
     frame = pd.DataFrame(columns)
     frame.insert(0, "rank", range(1, _LISTED + 1))
@@ -359,23 +361,23 @@ def _table(results: list[RunResult], entries: list[Entries], clean: set[int]) ->
 
 
 def _reasons(
-    results: list[RunResult], entries: list[Entries], known: np.ndarray, user: int
+    results: list[RunResult], entries: list[Entries], rating_counts: np.ndarray, user: int
 ) -> list[str]:
     """What noise changed, and why: by how many ratings each list's items have."""
     clean = {item for item, _ in entries[0]}
     out = []
-    for result, found in list(zip(results, entries, strict=True))[:0:-1]:
-        gone = [item for item in clean if item not in {i for i, _ in found}]
-        new = [item for item, _ in found if item not in clean]
+    for result, listed in list(zip(results, entries, strict=True))[:0:-1]:
+        gone = [item for item in clean if item not in {i for i, _ in listed}]
+        new = [item for item, _ in listed if item not in clean]
         if gone and new:
             out.append(
                 f"At ε = {_epsilon(result.spec)}, {len(new)} items are new. They have "
-                f"{np.median(known[new]):,.0f} ratings in the median, those that left "
-                f"{np.median(known[gone]):,.0f}."
+                f"{np.median(rating_counts[new]):,.0f} ratings in the median, those that left "
+                f"{np.median(rating_counts[gone]):,.0f}."
             )
     quiet, *others = results
     if others:
-        out.append(_moved(quiet, others[-1], user, known))
+        out.append(_moved(quiet, others[-1], user, rating_counts))
     for result in others[-1:]:
         change = result.final.test_rmse_clipped - quiet.final.test_rmse_clipped
         out.append(
@@ -385,18 +387,18 @@ def _reasons(
     return out
 
 
-def _moved(quiet: RunResult, noisy: RunResult, user: int, known: np.ndarray) -> str:
+def _moved(quiet: RunResult, noisy: RunResult, user: int, rating_counts: np.ndarray) -> str:
     """How far noise moves this person's predictions, for rarely and for often rated items."""
     one = np.array([user])
     moved = np.abs(noisy.model.block(one)[0] - quiet.model.block(one)[0])
-    middle = float(np.median(known))
-    said = (
+    middle = float(np.median(rating_counts))
+    clause = (
         f"At ε = {_epsilon(noisy.spec)}, noise moves predictions by "
-        f"{moved[known <= middle].mean():.2f} rating units in the mean for items with at most "
-        f"{middle:,.0f} ratings"
+        f"{moved[rating_counts <= middle].mean():.2f} rating units in the mean for items "
+        f"with at most {middle:,.0f} ratings"
     )
-    often = moved[known > middle]
-    return f"{said}, by {often.mean():.2f} for the others." if often.size else f"{said}."
+    often = moved[rating_counts > middle]
+    return f"{clause}, by {often.mean():.2f} for the others." if often.size else f"{clause}."
 
 
 def _method(results: list[RunResult], user: int, enough: int) -> None:

@@ -165,7 +165,7 @@ def _beside(best: Sequence[Point]) -> str:
 
 def _better_from(by_name: dict[str, list[Point]]) -> str:
     """From which ε on each private line is better than the best baseline."""
-    said, never = [], []
+    starts, never = [], []
     private = {line: points for line, points in by_name.items() if not line.endswith("no noise")}
     for line, points in private.items():
         wins = [p.against_baseline.better for p in points]
@@ -173,10 +173,10 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
         if start is None:
             never.append(lowered(line))
         else:
-            said.append((line, points[start].x))
-    if not said:
+            starts.append((line, points[start].x))
+    if not starts:
         return f"Nothing here is significantly better than the best baseline: {', '.join(never)}."
-    (line, x), *others = said
+    (line, x), *others = starts
     more = [f"{lowered(name)} from {at:g}" for name, at in others]
     more += [f"{' and '.join(never)} nowhere"] if never else []
     return ", ".join([f"{line} is better than the best baseline from ε = {x:g} on", *more]) + "."
@@ -275,8 +275,8 @@ def _method(result: StudyResult) -> None:
 
 def seeds_of(result: StudyResult) -> str:
     """How many seeds the points have so far."""
-    made = {len(point.values) for point in result.points()}
-    low, high = min(made), max(made)
+    counts = {len(point.values) for point in result.points()}
+    low, high = min(counts), max(counts)
     return (f"{low} to {high} seeds" if low < high else f"{high} seeds") if high > 1 else "one seed"
 
 
@@ -331,15 +331,15 @@ def _spreads_known(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
 
 def _spreads(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
     """Counted once for a set of the catalogue; of a user's own set nothing is kept here."""
-    known = not user_datasets.is_own(data.dataset)
-    return _spreads_known(data, k, seed) if known else _counted(data, k, seed)
+    in_catalogue = not user_datasets.is_own(data.dataset)
+    return _spreads_known(data, k, seed) if in_catalogue else _counted(data, k, seed)
 
 
 def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
     return spreads(split_of(data, seed).train, k, seed)
 
 
-def skewed(asked: Asked, built: Built) -> None:
+def skewed(request: Asked, built: Built) -> None:
     """Show which ratings take part: computed at once, nothing to run."""
     st.query_params.pop("run", None)
     if built.problem:
@@ -347,6 +347,6 @@ def skewed(asked: Asked, built: Built) -> None:
         return
     try:
         spec = built.specs[0]
-        skew(spec.data, asked.items_per_user, spec.seed)
+        skew(spec.data, request.items_per_user, spec.seed)
     except DPMCError as error:
         controls.show_error(error)

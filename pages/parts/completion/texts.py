@@ -45,7 +45,7 @@ _QUESTIONS = {
 
 def introduction(question: str, specs: Sequence[RunSpec]) -> None:
     """Say what is compared, what is protected, and which method is recommended."""
-    known = (
+    intro = (
         _QUESTIONS["compare" if question == "lists" else question]
         if (question in (*_QUESTIONS, "lists"))
         else (
@@ -53,7 +53,7 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
             "line, and the baseline."
         )
     )
-    st.markdown(f"**{QUESTIONS[question]}** {known}")
+    st.markdown(f"**{QUESTIONS[question]}** {intro}")
     noisy = [s for s in specs if s.card.guarantee and s.noise.kind != "none"]
     if any(s.card.unit == "rating" and s.noise.kind != "none" for s in specs):
         st.markdown(
@@ -113,10 +113,10 @@ def verdict(results: Sequence[Named]) -> str:
         effect = NoiseEffect(change, quiet.result.final.test_rmse_clipped)
         without = quiet.result.against_baseline
         where.append(f"{noise_and_baseline(noise, name, effect, standing, without)}.")
-    said = ", ".join(where)
+    sentence = ", ".join(where)
     if mixed:
-        return f"The best of {len(private)} runs: {said}"
-    return said[0].upper() + said[1:]
+        return f"The best of {len(private)} runs: {sentence}"
+    return sentence[0].upper() + sentence[1:]
 
 
 def _cost(best: Named, results: Sequence[Named]) -> str:
@@ -207,7 +207,7 @@ def beaten_by(label: str, result: RunResult) -> str:
     """The same for a result under any name."""
     value = result.final.test_rmse_clipped
     name, apart = result.best_baseline, result.against_baseline
-    said = apart.than(
+    comparison = apart.than(
         f"the best baseline, {name} ({three(result.baselines[name], zeros=True)}), by "
     )
     by = (
@@ -215,7 +215,7 @@ def beaten_by(label: str, result: RunResult) -> str:
         if apart.detected
         else "these held-out ratings"
     )
-    return f"{label} (RMSE {three(value, zeros=True)}, clipped) is {said}{by}."
+    return f"{label} (RMSE {three(value, zeros=True)}, clipped) is {comparison}{by}."
 
 
 def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> Comparison:

@@ -92,13 +92,13 @@ def own_form() -> None:
         _take(kind, name, file.getvalue(), file.file_id)
     else:
         expect_file()
-    known = own_data.of_kind(kind)
-    if known is not None:
+    own_set = own_data.of_kind(kind)
+    if own_set is not None:
         if file is None:
             st.caption("To read it in another way, give the file again.")
         if kind == "ratings":
-            known = _with_items(known)
-        _ready(kind, known)
+            own_set = _with_items(own_set)
+        _ready(kind, own_set)
 
 
 def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
@@ -107,13 +107,13 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     preview = None
     try:
         chosen = reading_form.chosen_separator(file_id)
-        asked = ("take", file_id, kind, *chosen.values())
-        preview, guessed = _once(asked, inspect, kind, name, data, called, chosen)
+        take_key = ("take", file_id, kind, *chosen.values())
+        preview, guessed = _once(take_key, inspect, kind, name, data, called, chosen)
         if guessed is not None:  # one set at a time is held
-            st.session_state["own-read"] = (("read", *asked[1:], ()), guessed)
-            st.session_state["own-take"] = (asked, (preview, None))
+            st.session_state["own-read"] = (("read", *take_key[1:], ()), guessed)
+            st.session_state["own-take"] = (take_key, (preview, None))
         choices = reading_form.choices(kind, preview, file_id)
-        key = ("read", *asked[1:], tuple(sorted(choices.items())))
+        key = ("read", *take_key[1:], tuple(sorted(choices.items())))
         one: OwnSet = _once(key, read, kind, name, data, {**choices, **called, **chosen})
         if st.session_state.get(f"own-base-{kind}") is not one:
             try:
@@ -162,7 +162,7 @@ def _once(key: tuple[Any, ...], function: Callable[..., Any], *given: Any) -> An
     return held[1]
 
 
-def _with_items(known: OwnSet) -> OwnSet:
+def _with_items(own_set: OwnSet) -> OwnSet:
     """The set on the public list of its items, where the visitor gives one."""
     with st.expander("Public list of your items", key="own-items-fold"):
         st.markdown(
@@ -180,20 +180,20 @@ def _with_items(known: OwnSet) -> OwnSet:
             max_upload_size=MOST_MEGABYTES,
         )
         if file is None:
-            return known
-        base = st.session_state.get("own-base-ratings", known)
+            return own_set
+        base = st.session_state.get("own-base-ratings", own_set)
         try:
             key = ("call", file.file_id, "ratings")
             table = _once(key, read_item_table, file.name, file.getvalue())
-            made = st.session_state.get("own-listed", (None, None, None))
-            if made[0] is not base or made[1] is not table or made[2] is not known:
-                made = base, table, with_items(base, table)
-                own_data.add(made[2])
-                st.session_state["own-listed"] = made
+            cached = st.session_state.get("own-listed", (None, None, None))
+            if cached[0] is not base or cached[1] is not table or cached[2] is not own_set:
+                cached = base, table, with_items(base, table)
+                own_data.add(cached[2])
+                st.session_state["own-listed"] = cached
         except DPMCError as error:
             st.error(controls.plain(str(error)), icon=":material/error:")
-            return known
-    listed: OwnSet = made[2]
+            return own_set
+    listed: OwnSet = cached[2]
     return listed
 
 

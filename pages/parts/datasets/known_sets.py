@@ -14,7 +14,7 @@ from pages.parts.ui import controls
 from pages.parts.ui.links import plain
 
 
-def table_of_sets(known: Iterable[Entry]) -> None:
+def table_of_sets(entries: Iterable[Entry]) -> None:
     """Say where datasets come from, and draw one row for each set."""
     st.markdown(
         "Synthetic sets are made here, and two small ones ship with the app: neither needs a "
@@ -30,7 +30,7 @@ def table_of_sets(known: Iterable[Entry]) -> None:
             "MB to fetch": f"{entry.megabytes:g}" if entry.megabytes else "none",
             "terms": entry.terms,
         }
-        for entry in known
+        for entry in entries
     ]
     st.dataframe(
         pd.DataFrame(rows),

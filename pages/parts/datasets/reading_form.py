@@ -54,7 +54,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
     make = {"ratings": _rating_choices, "documents": _document_choices, "images": _image_choices}[
         kind
     ]
-    asked = st.container()
+    questions = st.container()
     given = make(preview, file_id)
     usual = dataclasses.asdict(preview.reading)
     changed = {name: value for name, value in given.items() if value != usual[name]}
@@ -71,22 +71,22 @@ def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
                 changed[question.field] = picked
         if question.field in changed:
             continue
-        said = asked.empty()
+        notice = questions.empty()
         codes = question.choices[1:] if question.field == "missing" else ()
         for code in codes:
-            asked.button(
+            questions.button(
                 f"Leave out {code.replace(',', ', ')}" if code else "All are ratings",
                 key=f"own-code-{code}-{file_id}",
                 on_click=st.session_state.update,
                 args=({_codes_key(file_id): code},),
             )
-        if asked.checkbox("It is right as read", key=f"own-right-{question.field}-{file_id}"):
+        if questions.checkbox("It is right as read", key=f"own-right-{question.field}-{file_id}"):
             changed[question.field] = picked
             continue
         text = controls.plain(question.text)
         options = ", ".join(f"“{controls.plain(one) or 'none'}”" for one in question.choices[:8])
         text += f" *Choices: {options}.*" if options and not codes else ""
-        said.warning(f"**Please check.** {text}", icon=":material/help:")
+        notice.warning(f"**Please check.** {text}", icon=":material/help:")
     return changed
 
 
@@ -94,12 +94,12 @@ def _codes_key(file_id: str) -> str:
     return f"own-missing-{file_id}"
 
 
-def separator(file_id: str, found: str = "") -> None:
-    """Draw the choice of what separates cells, ``found`` where none is chosen."""
+def separator(file_id: str, detected: str = "") -> None:
+    """Draw the choice of what separates cells, ``detected`` where none is chosen."""
     st.selectbox(
         "Cells are separated by",
         ["", *SEPARATORS],
-        format_func=lambda name: name or f"as it seems{f': {found}' * bool(found)}",
+        format_func=lambda name: name or f"as it seems{f': {detected}' * bool(detected)}",
         key=_separator_key(file_id),
     )
 

@@ -38,8 +38,8 @@ def shown_words(
     """``top_words`` of a dictionary (words × topics) without the coarse ones, which lists of common
     words have too.
     """
-    kept = [row for row, word in enumerate(words) if not _COARSE.match(word)]
-    return top_words(dictionary[kept], [words[row] for row in kept], count)
+    rows = [row for row, word in enumerate(words) if not _COARSE.match(word)]
+    return top_words(dictionary[rows], [words[row] for row in rows], count)
 
 
 @dataclass(frozen=True)

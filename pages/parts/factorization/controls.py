@@ -86,17 +86,17 @@ def dataset_choice(question: str) -> str:
 def data_controls(name: str, question: str) -> dict[str, Any]:
     """How many images or documents, spoiled or not, and which words count."""
     fields: dict[str, Any] = {}
-    known = entry(name)
+    dataset_entry = entry(name)
     with controls.place():
-        if known.synthetic:
+        if dataset_entry.synthetic:
             with controls.place():
                 if question != "people":
-                    what = "faces" if known.holds == "images" else "documents"
+                    what = "faces" if dataset_entry.holds == "images" else "documents"
                     fields["n_samples"] = declared.box(
-                        "n_samples", "f_n", USUAL_MADE[known.name], label=f"How many {what} N"
+                        "n_samples", "f_n", USUAL_MADE[name], label=f"How many {what} N"
                     )
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
-    if known.holds == "images":
+    if dataset_entry.holds == "images":
         if question == "compare" and controls.switch(
             "Corrupt some images",
             "f_spoil",
@@ -109,8 +109,8 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
         return fields
     st.markdown("**Words and documents**")
     with controls.place():
-        if known.name != "topics":
-            fields["word_list"] = _word_list(known)
+        if dataset_entry.name != "topics":
+            fields["word_list"] = _word_list(dataset_entry)
     with controls.place():
         if fields.get("word_list") == "documents":
             fields["min_documents"] = declared.box("min_documents", "f_min_df")
@@ -119,16 +119,16 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
     fields["stop_words"] = controls.segments(
         "Stop words (and, the …)", "f_stop", STOP_WORDS, "left-out"
     )
-    if known.name in ("tdt2", "rcv1"):
+    if dataset_entry.name in ("tdt2", "rcv1"):
         fields["term_share"] = declared.box(
             "term_share", "f_terms", help="The paper draws a tenth."
         )
     return fields
 
 
-def _word_list(known: Entry) -> str:
+def _word_list(dataset_entry: Entry) -> str:
     """Ask where the words come from: the set's own terms have lists of their own."""
-    rule = parameters(config_of(known.name))["word_list"].rule
+    rule = parameters(config_of(dataset_entry.name))["word_list"].rule
     assert isinstance(rule, Choice)
     key = "f_terms_list" if "published" in rule.names else "f_word_list"
     # each run would choose a list of its own, and here they are compared over one
@@ -235,21 +235,21 @@ class Asked:
     seeds: int
 
     @property
-    def known(self) -> Entry:
+    def dataset_entry(self) -> Entry:
         """The chosen set."""
         return entry(self.shared["dataset"])
 
     @property
     def images(self) -> bool:
         """Whether the set holds images: else documents."""
-        return self.known.holds == "images"
+        return self.dataset_entry.holds == "images"
 
     def build(self) -> Built:
         """Build the runs or the study, or a sentence about what is wrong."""
         built = Built()
         try:
             built = self._comparison() if self.question == "compare" else self._study()
-            problem = "" if self.known.present() else self._absent()
+            problem = "" if self.dataset_entry.present() else self._absent()
         except ParameterError as error:
             problem = str(ParameterError(self._named(error.name), error.value, error.allowed))
         except DPMCError as error:
@@ -269,11 +269,11 @@ class Asked:
     def _absent(self) -> str:
         where = (
             "fetch it on the Datasets page"
-            if self.known.fetchable
+            if self.dataset_entry.fetchable
             else "the Datasets page says where to get it"
         )
         return (
-            f"{self.known.title} is not on this machine yet: {where}, or choose a set that "
+            f"{self.dataset_entry.title} is not on this machine yet: {where}, or choose a set that "
             "ships with the app."
         )
 

@@ -138,10 +138,10 @@ def _by_outliers(lines: Lines) -> list[str]:
             )
             continue
         percent = 100 / a.mean
-        said = measured(percent * abs(apart.mean), percent * apart.half_width)
+        difference = measured(percent * abs(apart.mean), percent * apart.half_width)
         out.append(
-            f"{where}, robust NMF has {said} % {'less' if apart.better else 'more'} error than "
-            "plain NMF on clean images."
+            f"{where}, robust NMF has {difference} % {'less' if apart.better else 'more'} error "
+            "than plain NMF on clean images."
         )
     return out
 

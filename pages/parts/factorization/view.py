@@ -39,8 +39,8 @@ from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 def factor_verdict(items: Sequence[Learned]) -> str:
     """How the private methods stand, in one sentence."""
     by_name = {item.result.spec.card.name: item.result for item in items}
-    found = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
-    private = [r for r in found if r.finished and r.spec.noise.epsilon is not None]
+    results = [by_name[n] for n in ("moment-nmf", "private-nmf") if n in by_name]
+    private = [r for r in results if r.finished and r.spec.noise.epsilon is not None]
     if not private:
         return "No method with a guarantee is finished yet."
     nominal = "nominal " * any(r.statement.nominal for r in private)
@@ -49,11 +49,11 @@ def factor_verdict(items: Sequence[Learned]) -> str:
     count = private[0].spec.algorithm.rank
     kind = "parts" if private[0].clean.unit == "image" else "topics"
     if all(r.final.found is not None for r in private):
-        said = ", ".join(
+        summary = ", ".join(
             f"{names[r.spec.card.name]} {'finds ' * (not k)}{round(count * (r.final.found or 0.0))}"
             for k, r in enumerate(private)
         )
-        return f"{where}, {said} of {count} true {kind}."
+        return f"{where}, {summary} of {count} true {kind}."
     standings = {names[r.spec.card.name]: r.against_baseline.verdict for r in private}
     where += f", against the baseline ({private[0].best_baseline})"
     if len(set(standings.values())) < len(standings):  # alike
@@ -112,19 +112,21 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
     plain, robust = by_name.get("nmf"), by_name.get("robust-nmf")
     if plain is not None and robust is not None:
         out.append(_outlier_sentence(plain, robust))
-    found = {
+    shares = {
         item.name: item.result.final.found for item in items if item.result.final.found is not None
     }
-    if found:
+    if shares:
         kind = "parts" if items[0].result.clean.unit == "image" else "topics"
-        said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.items())
-        out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {said}.")
+        summary = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+        out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {summary}.")
     scores = {item.name: mean_score(item.result.coherence) for item in items}
     if any(math.isfinite(s) for s in scores.values()):
-        said = ", ".join(f"{name} {signed(s, 2)}" for name, s in scores.items() if math.isfinite(s))
+        summary = ", ".join(
+            f"{name} {signed(s, 2)}" for name, s in scores.items() if math.isfinite(s)
+        )
         out.append(
             "Do a topic's words occur together? NPMI from −1 (never) to 1 (always): "
-            f"{said}.{_unscored(items)}"
+            f"{summary}.{_unscored(items)}"
         )
     return out
 
@@ -197,11 +199,13 @@ def rebuilt_image(items: list[Learned]) -> None:
             sliding=True,
         )
     figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
-    said = "; ".join(f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:])
+    summary = "; ".join(
+        f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:]
+    )
     show(
         figure,
         "rebuilt",
-        f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {said}.",
+        f"Image {column + 1} and how each method rebuilds it from {parts} parts; error: {summary}.",
         numbers,
     )
     label = f" ({controls.plain(first.clean.labels[column][:80])})" if first.clean.labels else ""
@@ -361,11 +365,11 @@ def factor_results(results: Sequence[FactorResult | None]) -> None:
 
 def _objective(items: list[Learned]) -> None:
     first = items[0].result
-    said = "; ".join(f"{i.name} {three(i.result.final.objective)}" for i in items)
+    summary = "; ".join(f"{i.name} {three(i.result.final.objective)}" for i in items)
     show(
         factor_charts.objective_curves(items),
         "objective",
-        f"Objective per round. At the end: {said}.",
+        f"Objective per round. At the end: {summary}.",
     )
     unit = first.clean.unit
     clean = "clean " if first.samples.spoiled.size else ""
@@ -406,20 +410,22 @@ def _replayed(items: list[Learned]) -> int:
 
 def _frame(items: list[Learned], percent: int) -> drag.Frame:
     """What the page shows after so many % of the rounds."""
-    said = factor_verdict(items)
+    sentence = factor_verdict(items)
     if percent < 100:
-        said = f"After {percent} % of the rounds, the objective (lower is better) is: {{}}."
-        said = said.format(", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items))
+        sentence = f"After {percent} % of the rounds, the objective (lower is better) is: {{}}."
+        sentence = sentence.format(
+            ", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items)
+        )
     if items[0].result.clean.unit != "image":
         rows = zip(*(_heads(item, percent) for item in items), strict=True)
-        return drag.Frame(said, {}, {"topics": [cell for row in rows for cell in row]})
+        return drag.Frame(sentence, {}, {"topics": [cell for row in rows for cell in row]})
     tiles = {
         f"parts-{item.result.spec.card.name}": factor_charts.part_tiles(item)
         if percent == 100
         else factor_charts.tiles_after(item, percent / 100)
         for item in items
     }
-    return drag.Frame(said, tiles)
+    return drag.Frame(sentence, tiles)
 
 
 def _objective_after(item: Learned, percent: int) -> str:
@@ -442,11 +448,11 @@ def _parts(items: list[Learned], percent: int) -> None:
                     f"{item.dictionary.shape[1]} parts learned by {item.name}.",
                     toolbar=False,
                 )
-                found = _found(item) if percent == 100 else ""  # what is counted is the end's
-                st.caption(f"{found}{_how(item)}")
+                count = _part_count(item) if percent == 100 else ""  # what is counted is the end's
+                st.caption(f"{count}{_how(item)}")
 
 
-def _found(item: Learned) -> str:
+def _part_count(item: Learned) -> str:
     share = item.result.final.found
     if share is None:
         return ""
@@ -459,8 +465,8 @@ def _how(item: Learned) -> str:
     spec = item.result.spec
     if spec.noise.mechanism == "none":
         return "no noise"
-    said = f"{'nominal ' * item.result.statement.nominal}ε = {three(spec.noise.epsilon or 0.5)}"
-    return f"{said} a round" if isinstance(spec.noise, RoundEpsilon) else said
+    label = f"{'nominal ' * item.result.statement.nominal}ε = {three(spec.noise.epsilon or 0.5)}"
+    return f"{label} a round" if isinstance(spec.noise, RoundEpsilon) else label
 
 
 def _topics(items: list[Learned], percent: int) -> None:
@@ -600,10 +606,10 @@ def _account(item: Learned) -> None:
         counted(statement)
 
 
-def introduction(asked: Asked) -> None:
+def introduction(request: Asked) -> None:
     """Say what is compared, and what is protected."""
-    images = asked.images
-    if asked.question == "compare":
+    images = request.images
+    if request.question == "compare":
         st.markdown(
             "*Non-negative matrix factorisation* finds "
             f"{'parts that sum to images' if images else 'topics that sum to documents'}. "
@@ -612,8 +618,8 @@ def introduction(asked: Asked) -> None:
             "releases two or three noisy sums once and needs no rounds."
         )
     else:
-        study = STUDIES["factorization"][asked.question]
-        st.markdown(f"**{QUESTIONS[asked.question]}** {study.intro}")
+        study = STUDIES["factorization"][request.question]
+        st.markdown(f"**{QUESTIONS[request.question]}** {study.intro}")
     unit = "image" if images else "document"
     st.markdown(
         f"**Neighbouring datasets differ in one {unit}**, wherever there is a guarantee. The "
@@ -622,7 +628,7 @@ def introduction(asked: Asked) -> None:
     )
 
 
-def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
+def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run the methods side by side, and show what each learned."""
     panel(
         Panel(
@@ -632,7 +638,7 @@ def compare(asked: Asked, built: Built, row: DeltaGenerator) -> None:
             step="round",
             so_far=factors_so_far,
             show=lambda job: factor_results(job.results),
-            example=_example(images=asked.images),
+            example=_example(images=request.images),
             row=row,
             seed="f_seed",
         )

@@ -54,8 +54,8 @@ def follow(
     on with ``reverse``, and once by itself with ``at_once``.
     """
     look, written = figures.look(), on_screen.writer()
-    told = repr((key, values, of, look, written("")))
-    name = hashlib.sha256(told.encode()).hexdigest()[:32]
+    signature = repr((key, values, of, look, written("")))
+    name = hashlib.sha256(signature.encode()).hexdigest()[:32]
     place = {
         "slider": key,
         "ahead": on_request.offer(name, lambda: frames(values, draw, look, written)),
@@ -84,10 +84,10 @@ def replay(
     as the results live, under a name that nobody can guess; results on somebody's own data are not
     sent ahead.
     """
-    kept = st.session_state.setdefault(f"{key}-of", {"held": [], "name": ""})
-    if [one() for one in kept["held"]] != list(results):
-        kept.update(held=[ref(one) for one in results], name=secrets.token_hex(8))
-    held = kept["held"]
+    state = st.session_state.setdefault(f"{key}-of", {"held": [], "name": ""})
+    if [one() for one in state["held"]] != list(results):
+        state.update(held=[ref(one) for one in results], name=secrets.token_hex(8))
+    held = state["held"]
 
     def frame(step: float) -> Frame:
         living = [one() for one in held]
@@ -95,7 +95,7 @@ def replay(
             raise DPMCError("These results are gone.")
         return draw(living, int(step))
 
-    key = f"{key}-{kept['name']}"
+    key = f"{key}-{state['name']}"
     own = any(one.spec.own_data for one in results)
     with st.container(key="replay", horizontal=True, vertical_alignment="bottom"):
         at = int(st.select_slider(label, list(steps), value=steps[-1], key=key))

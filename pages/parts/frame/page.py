@@ -24,9 +24,9 @@ _WRITTEN = "tab-written"  # in the session: what the address says of it by now
 
 def head(page: str) -> None:
     """Draw the title of ``page``, and keep a place below it for the verdict."""
-    known = glossary.PAGES[page]
-    st.title(known.question, help=glossary.listed(known.words), anchor=False)
-    on_screen.begin(known.question, st.container(key="verdict"))
+    entry = glossary.PAGES[page]
+    st.title(entry.question, help=glossary.listed(entry.words), anchor=False)
+    on_screen.begin(entry.question, st.container(key="verdict"))
 
 
 def control() -> DeltaGenerator:
@@ -87,21 +87,21 @@ def tabs() -> None:
     open none is chosen at first: its numbers may be the answer.
     """
     shown = on_screen.now()
-    shown.tabs_drawn, found = True, shown.tabs
-    if "more" in found:
-        found["more"] = found.pop("more")  # behind what is drawn
-    if export := found.pop("export", None):
+    shown.tabs_drawn, entries = True, shown.tabs
+    if "more" in entries:
+        entries["more"] = entries.pop("more")  # behind what is drawn
+    if export := entries.pop("export", None):
         shown.numbers.append(export[1])
     if offers := shown.numbers:
-        found["numbers"] = ("Numbers & code", lambda: [offer() for offer in offers])
-    if on_screen.presenting() or not found:
+        entries["numbers"] = ("Numbers & code", lambda: [offer() for offer in offers])
+    if on_screen.presenting() or not entries:
         return
     every = on_screen.all_open()
-    drawn = found if every else _chosen({key: title for key, (title, _) in found.items()})
+    drawn = entries if every else _chosen({key: title for key, (title, _) in entries.items()})
     problems = st.container()  # filled last, when the controls have been drawn
     with st.container(key="tab-content"):
         for key in drawn:
-            title, draw = found[key]
+            title, draw = entries[key]
             if every:
                 st.subheader(title, anchor=False)
             draw()
@@ -113,14 +113,14 @@ def _chosen(titles: Mapping[str, str]) -> list[str]:
     """Draw the strip; returns the key of the chosen tab, if any, which the address has unless it is
     the first. A tab that comes and goes with a run is chosen again when it is back.
     """
-    first, asked = next(iter(titles)), st.query_params.get("tab")
+    first, url_tab = next(iter(titles)), st.query_params.get("tab")
     held = on_screen.verdict_held()
     start = None if held else first
     chose = _choice()
-    if asked is not None and asked != st.session_state.get(_WRITTEN):  # a link, or a step back
-        st.session_state[chose] = asked
+    if url_tab is not None and url_tab != st.session_state.get(_WRITTEN):  # a link, or a step back
+        st.session_state[chose] = url_tab
     wanted = st.session_state.get(chose, start)
-    linked = asked == wanted != st.session_state.get(_WRITTEN)
+    linked = url_tab == wanted != st.session_state.get(_WRITTEN)
     if linked and wanted not in titles and not on_screen.now().running:
         problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
         st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")

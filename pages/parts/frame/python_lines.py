@@ -34,14 +34,14 @@ for point in example("tradeoffs", {name!r}).points:
 def of_dataset(name: str, holds: str) -> None:
     """Reading a dataset, the visitor's own from the file it came from. ``holds`` as it has."""
     own = user_datasets.is_own(name)
-    said = "mine.name" if own else repr(name)
+    expression = "mine.name" if own else repr(name)
     what, size = ("ratings", "density") if holds == "ratings" else ("samples", "dimension")
     on_screen.add_lines(
         "The same set",
         (user_datasets.find(name).lines() if own else "")
         + "from dpmc_core.datasets.configs import config_of\n"
         + f"from dpmc_core.datasets.data import {what}_of\n\n"
-        + f"{what} = {what}_of(config_of({said}, {what!r})(dataset={said}))\n"
+        + f"{what} = {what}_of(config_of({expression}, {what!r})(dataset={expression}))\n"
         + f"print(len({what}), {what}.{size})\n",
     )
 

@@ -25,7 +25,7 @@ _STYLE = (
 )
 
 
-def handout(shown: Shown, link: str, made: date) -> str:
+def handout(shown: Shown, link: str, created: date) -> str:
     """Write what is ``shown`` as one HTML page that needs no network; ``link`` opens it again."""
     verdict, *others = shown.sentences or [""]
     figures = [
@@ -40,7 +40,7 @@ def handout(shown: Shown, link: str, made: date) -> str:
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
         f'<h1>{title}</h1><p class="verdict">{_inline(verdict)}</p>'
         f"{f'<ul>{listed}</ul>' if listed else ''}{''.join(figures)}"
-        f'<footer>DPMC Lab, {made:%Y-%m-%d}. The page with these settings: <a href="{address}">'
+        f'<footer>DPMC Lab, {created:%Y-%m-%d}. The page with these settings: <a href="{address}">'
         f"{address}</a></footer></body></html>"
     )
 
@@ -59,7 +59,7 @@ _NEEDS = (
 )
 
 
-def notebook(shown: Shown, link: str, made: date) -> str:
+def notebook(shown: Shown, link: str, created: date) -> str:
     """Write what is ``shown`` as a notebook (nbformat 4, JSON) whose cells run from top to bottom.
 
     The figures are in it as they stood on screen; the lines after them compute their numbers
@@ -69,7 +69,7 @@ def notebook(shown: Shown, link: str, made: date) -> str:
     listed = "".join(f"\n- {sentence}" for sentence in others)
     cells = [
         new_markdown_cell(f"# {shown.title}\n\n**{verdict.replace('**', '')}**\n{listed}"),
-        new_markdown_cell(f"From DPMC Lab, {made:%Y-%m-%d}: [this page]({link}). {_NEEDS}"),
+        new_markdown_cell(f"From DPMC Lab, {created:%Y-%m-%d}: [this page]({link}). {_NEEDS}"),
     ]
     if any("own.read(" in lines for lines in shown.lines.values()):
         cells.append(new_markdown_cell(_OWN))
@@ -100,8 +100,8 @@ _PYTHON = {
 def _computing(heading: str, lines: str, held_back: str) -> list[NotebookNode]:
     if not held_back:
         return [new_markdown_cell(f"**{heading}**"), new_code_cell(lines)]
-    said = f"**{heading}**: no cell that runs by itself, since {held_back}."
-    return [new_markdown_cell(f"{said}\n\n```python\n{lines}\n```")]
+    text = f"**{heading}**: no cell that runs by itself, since {held_back}."
+    return [new_markdown_cell(f"{text}\n\n```python\n{lines}\n```")]
 
 
 def _drawn(figure: str, *, first: bool) -> NotebookNode:

@@ -13,20 +13,20 @@ OF_THE_FILE = (DataError, ParameterError, TooMuchError)  # not: the lab is too b
 
 
 def ask_for_file(
-    label: str, ending: str, most: int, prefix: str, made: str, hint: str | None = None
+    label: str, ending: str, most: int, prefix: str, result_key: str, hint: str | None = None
 ) -> tuple[str, bytes] | None:
     """Ask for a file of at most ``most`` bytes: its name and content, until it is forgotten.
 
-    ``prefix`` begins the keys of the widgets. What ``made`` names in the session was made of the
-    file, and is forgotten with it: a file that is brought again is tried again.
+    ``prefix`` begins the keys of the widgets. What ``result_key`` names in the session was made of
+    the file, and is forgotten with it: a file that is brought again is tried again.
     """
-    widget, kept = f"{prefix}_file", f"{prefix}_brought"
+    widget, file_key = f"{prefix}_file", f"{prefix}_brought"
 
     def remember(*, nothing: bool = False) -> None:
         # beside the widget, which forgets it when the page is left
         given = None if nothing else st.session_state[widget]
-        st.session_state[kept] = None if given is None else (given.name, given.getvalue())
-        st.session_state.pop(made, None)
+        st.session_state[file_key] = None if given is None else (given.name, given.getvalue())
+        st.session_state.pop(result_key, None)
 
     st.file_uploader(
         label,
@@ -36,7 +36,7 @@ def ask_for_file(
         help=hint,
         on_change=remember,
     )
-    brought: tuple[str, bytes] | None = st.session_state.get(kept)
+    brought: tuple[str, bytes] | None = st.session_state.get(file_key)
     if brought is not None:
         st.button(
             f"Forget {plain(brought[0])}",
@@ -48,19 +48,19 @@ def ask_for_file(
     return brought
 
 
-def once(key: str, asked: Any, doing: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` returns for ``asked``, or refuses: made once, while ``doing`` is said.
+def once(key: str, request: Any, doing: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` returns for ``request``, or refuses: made once, while ``doing`` is said.
 
     Raises ``DPMCError``.
     """
-    made = st.session_state.get(key)
-    if made is None or made[0] != asked:
+    answer = st.session_state.get(key)
+    if answer is None or answer[0] != request:
         with st.spinner(doing):
             try:
-                made = (asked, make())
+                answer = (request, make())
             except OF_THE_FILE as error:
-                made = (asked, error)
-        st.session_state[key] = made
-    if isinstance(made[1], DPMCError):
-        raise made[1].with_traceback(None)
-    return made[1]
+                answer = (request, error)
+        st.session_state[key] = answer
+    if isinstance(answer[1], DPMCError):
+        raise answer[1].with_traceback(None)
+    return answer[1]

@@ -123,7 +123,7 @@ def score(lesson: Lesson) -> list[bool | None]:
     return out
 
 
-def asked() -> tuple[Lesson, int] | None:
+def from_address() -> tuple[Lesson, int] | None:
     """The lesson and step that the address names; a sentence where there is no such one."""
     name = st.query_params.get("lesson", "")
     if not name:

@@ -59,21 +59,21 @@ class Asked:
     def build(self) -> list[Mechanism]:
         """Build the mechanisms, one of each family. Raises ``DPMCError``."""
         names = [name for name in FAMILIES if name in self.scales or self.with_staircase]
-        return [self._made(FAMILIES[name]) for name in names]
+        return [self._mechanism(FAMILIES[name]) for name in names]
 
-    def _made(self, kind: Any) -> Mechanism:
+    def _mechanism(self, kind: Any) -> Mechanism:
         shape = {"alpha": self.alpha} if "alpha" in kind.shape else {}
         if self.compare == "epsilon":
             slack = {} if kind.pure else {"delta": self.delta}
-            made = kind.with_epsilon(self.epsilon, self.sensitivity, **shape, **slack)
+            mechanism = kind.with_epsilon(self.epsilon, self.sensitivity, **shape, **slack)
         elif self.compare == "variance":
             design = {} if kind.in_runs else {"sensitivity": self.sensitivity}
-            made = kind.with_variance(self.variance, **shape, **design)
+            mechanism = kind.with_variance(self.variance, **shape, **design)
         elif kind.in_runs:
-            made = kind(scale=self.scales[kind.name], **shape)
+            mechanism = kind(scale=self.scales[kind.name], **shape)
         else:
-            made = kind(epsilon=1.0, sensitivity=self.sensitivity)
-        return cast(Mechanism, made)
+            mechanism = kind(epsilon=1.0, sensitivity=self.sensitivity)
+        return cast(Mechanism, mechanism)
 
 
 def form() -> Asked:

@@ -25,11 +25,11 @@ def shapes(mechanisms: list[Mechanism], view: str) -> None:
     )
 
 
-def follow(asked: Asked) -> None:
+def follow(request: Asked) -> None:
     """Have the figures follow each slider of the bar."""
 
     def frame(name: str, value: float) -> drag.Frame:
-        moved = asked.at(name, value)
+        moved = request.at(name, value)
         mechanisms = moved.build()
         huber = next(m for m in mechanisms if isinstance(m, Huber))
         figures = {
@@ -39,12 +39,12 @@ def follow(asked: Asked) -> None:
         return drag.Frame(texts.verdict(mechanisms, moved), figures)
 
     for name, (key, values, limit) in DRAGGED.items():
-        if name in ("alpha", asked.compare):
+        if name in ("alpha", request.compare):
             drag.follow(
                 key,
                 controls.with_linked(key, values, limit),
                 partial(frame, name),
-                asked.at(name, 1.0),
+                request.at(name, 1.0),
                 playing="Play" if name == "alpha" else "",
             )
 
@@ -86,9 +86,11 @@ def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
 
 def attackers(mechanisms: list[Mechanism], sensitivity: float) -> None:
     """Draw what an attacker finds who sees one release with each noise."""
-    figure, numbers, said = densities.attackers([_one_release(m, sensitivity) for m in mechanisms])
-    st.markdown(said)
-    show(figure, "attackers", said, numbers)
+    figure, numbers, sentence = densities.attackers(
+        [_one_release(m, sensitivity) for m in mechanisms]
+    )
+    st.markdown(sentence)
+    show(figure, "attackers", sentence, numbers)
     st.caption(
         "Exact for one release: no rule that an attacker may use to tell “in” from “out” lies "
         "above its noise's line (the trade-off function, f-DP). Nearer to chance is more private."

@@ -12,17 +12,18 @@ from pages.parts.ui.looks import IDENTITY
 _SURE = 99.95  # right guesses in 100 that would be written as 100
 
 
-def verdict(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
+def verdict(mechanisms: Sequence[Mechanism], request: Asked) -> str:
     """Say how well the best attacker on one release with each mechanism guesses; at equal ε, what
     that ε costs in variance.
     """
-    if asked.compare == "epsilon":
-        return _least_variance(mechanisms, asked)
+    if request.compare == "epsilon":
+        return _least_variance(mechanisms, request)
+    sensitivity = request.sensitivity
     equal = {
-        "variance": f"At equal variance {three(asked.variance)} (Δ = {three(asked.sensitivity)})",
-        "free": f"At these scales (Δ = {three(asked.sensitivity)})",
-    }[asked.compare]
-    guesses = [(100 * m.best_guess(asked.sensitivity), IDENTITY[m.name].title) for m in mechanisms]
+        "variance": f"At equal variance {three(request.variance)} (Δ = {three(sensitivity)})",
+        "free": f"At these scales (Δ = {three(sensitivity)})",
+    }[request.compare]
+    guesses = [(100 * m.best_guess(sensitivity), IDENTITY[m.name].title) for m in mechanisms]
     written = {title: f"{guess:.1f}" for guess, title in guesses}
     least = min(guesses)[0]
     if least >= _SURE:
@@ -40,25 +41,25 @@ def _listed(titles: Sequence[str]) -> str:
     return " and ".join(titles) if len(titles) < 3 else ", ".join(titles)
 
 
-def _least_variance(mechanisms: Sequence[Mechanism], asked: Asked) -> str:
+def _least_variance(mechanisms: Sequence[Mechanism], request: Asked) -> str:
     """Say which noise needs the least variance; those that are written alike are equal."""
-    found = sorted((m.variance, IDENTITY[m.name].title, m) for m in mechanisms)
+    by_variance = sorted((m.variance, IDENTITY[m.name].title, m) for m in mechanisms)
 
     def fails(m: Mechanism) -> str:
-        pure = math.isfinite(m.epsilon(asked.sensitivity))
-        return "" if pure else f" with δ = {power(asked.delta)}"
+        pure = math.isfinite(m.epsilon(request.sensitivity))
+        return "" if pure else f" with δ = {power(request.delta)}"
 
-    least = three(found[0][0])
-    best = [(title, m) for variance, title, m in found if three(variance) == least]
-    said = ", ".join(
+    least = three(by_variance[0][0])
+    best = [(title, m) for variance, title, m in by_variance if three(variance) == least]
+    rest = ", ".join(
         f"{title} {three(variance)}{fails(m)}"
-        for variance, title, m in found
+        for variance, title, m in by_variance
         if three(variance) != least
     )
     return (
-        f"At equal ε = {three(asked.epsilon)} of one release, "
+        f"At equal ε = {three(request.epsilon)} of one release, "
         f"{_listed([f'{title} noise{fails(m)}' for title, m in best])} "
-        f"need{'s' * (len(best) == 1)} the least variance: {least}{f' ({said})' if said else ''}."
+        f"need{'s' * (len(best) == 1)} the least variance: {least}{f' ({rest})' if rest else ''}."
     )
 
 
@@ -81,9 +82,9 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
             f"{IDENTITY[safest].title} noise in the worst case, which ε describes."
         )
     if finite:
-        said = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
+        summary = ", ".join(f"{IDENTITY[name].title} {three(e)}" for name, e in finite.items())
         out.append(
-            f"Pure ε of one release (Δ = {three(sensitivity)}): {said}; Gaussian noise has none."
+            f"Pure ε of one release (Δ = {three(sensitivity)}): {summary}; Gaussian noise has none."
         )
     if "gaussian" in by_name:
         exact = by_name["gaussian"].epsilon_at_delta(delta, sensitivity)

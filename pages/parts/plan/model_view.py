@@ -103,11 +103,11 @@ def _between(search: Search) -> bool:
 
 def runs_in_words(search: Search) -> str:
     """The figure in words."""
-    said = "; ".join(
+    summary = "; ".join(
         f"{three(p.place)}: {VERDICTS[p.decided].title}"
         for p in sorted(search.probes, key=lambda one: one.place)
     )
-    return f"Goal at each {AXES[search.plan.vary]} that was looked at: {said}. {search.sentence}"
+    return f"Goal at each {AXES[search.plan.vary]} that was looked at: {summary}. {search.sentence}"
 
 
 METHODS = {
@@ -295,7 +295,7 @@ def _kept_search(plan: ModelPlan) -> Search | None:
     except DataError as error:  # a run ended in an error
         st.info(controls.plain(str(error)), icon=":material/block:")
     except StoreError as error:
-        st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
+        st.warning(controls.plain(run_store.public_message(error)), icon=":material/database_off:")
     return None
 
 

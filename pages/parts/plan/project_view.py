@@ -97,10 +97,10 @@ def _table() -> list[dict[str, Any]]:
         linked = _LINK in st.query_params or _NOW not in st.session_state
         st.session_state[_ROWS] = _linked() if linked else st.session_state[_NOW]
     st.markdown("**Releases**: click a cell to change it; add or delete rows below and at the left")
-    known = parameters(Item)
+    params = parameters(Item)
     columns: dict[str, Any] = {"name": st.column_config.TextColumn(_COLUMNS["name"], required=True)}
     for name, title in list(_COLUMNS.items())[1:]:
-        rule = known[name].rule
+        rule = params[name].rule
         if not isinstance(rule, Limit):
             columns[name] = st.column_config.SelectboxColumn(
                 title, options=list(QUERIES), default="count", required=True
@@ -110,7 +110,7 @@ def _table() -> list[dict[str, Any]]:
             title,
             min_value=rule.low,
             max_value=rule.high,
-            default=known[name].default,
+            default=params[name].default,
             step=1 if rule.integer else None,
             help=f"{controls.capitalized(rule.meaning)}.",
         )

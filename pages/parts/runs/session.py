@@ -27,20 +27,20 @@ def opened() -> Session | None:
     if brought is None:
         return None
     try:
-        found: Session = once(
+        session: Session = once(
             user_data.OPENED, brought, "Opening the session…", lambda: _read(*brought)
         )
-        return found
+        return session
     except DPMCError as error:
         controls.show_error(error)
         return None
 
 
 def _read(name: str, content: bytes) -> Session:
-    found: Session = sandbox.read_file(read_session, name, content)
-    if not job.OWN_DATA.take(found, 2 * len(content) / 1e6, settings.of("DPMC_OWN_MB")):
+    session: Session = sandbox.read_file(read_session, name, content)
+    if not job.OWN_DATA.take(session, 2 * len(content) / 1e6, settings.of("DPMC_OWN_MB")):
         raise DataError("This server holds too many files at the moment: try again later.")
-    return found
+    return session
 
 
 def rows(
@@ -49,12 +49,12 @@ def rows(
     """The runs of a session as rows that fit the filters, and the keys of those that the store
     has not.
     """
-    known = user_data.shown_runs("")
-    found = known.find(() if session is None else (one.key for one in session.records))
+    shown = user_data.shown_runs("")
+    records = shown.find(() if session is None else (one.key for one in session.records))
     names = [field.name for field in fields(Record) if field.name != "summary"]
-    made = [{name: getattr(one, name) for name in names} for one in found.values()]
-    chosen = [row for row in made if all(row[name] in some for name, some in where.items())]
-    return chosen, known.used & {row["key"] for row in chosen}
+    all_rows = [{name: getattr(one, name) for name in names} for one in records.values()]
+    chosen = [row for row in all_rows if all(row[name] in some for name, some in where.items())]
+    return chosen, shown.used & {row["key"] for row in chosen}
 
 
 def offer(session: Session | None) -> None:
@@ -118,11 +118,11 @@ def saved(mine: Iterable[str], of_visit: Sequence[jobs.Job], before: Session | N
 
 
 def _keys(of: jobs.Job) -> Iterable[str]:
-    for spec, found in zip(of.specs, of.results, strict=True):
+    for spec, result in zip(of.specs, of.results, strict=True):
         if isinstance(spec, RunSpec):
             yield key_of(spec)
         elif isinstance(spec, ManyRuns):
             yield from (key_of(run.spec) for run in spec.plan())
-        elif isinstance(spec, ModelPlan) and found is not None:
-            for probe in found.probes:
+        elif isinstance(spec, ModelPlan) and result is not None:
+            for probe in result.probes:
                 yield from (key_of(spec.spec_at(probe.place, k)) for k in range(len(probe.values)))

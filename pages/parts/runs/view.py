@@ -105,7 +105,7 @@ MOST_COMPARED = 8
 
 def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
     """Draw the filters above the figure; returns what they leave of each column."""
-    found = store.values()
+    values = store.values()
     out = {}
     with st.container(horizontal=True, key="filters"):
         for column, label in (
@@ -115,7 +115,7 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
             ("unit", "Who is protected"),
         ):
             out[column] = controls.any_of(
-                label, f"r_{column}", {v: titled(column, v) for v in found[column]}
+                label, f"r_{column}", {v: titled(column, v) for v in values[column]}
             )
     return {column: chosen for column, chosen in out.items() if chosen}
 
@@ -198,8 +198,8 @@ def to_compare(store: Runs, ticked: Sequence[str], linked: Sequence[str]) -> lis
     in the store.
     """
     keys = _keys(ticked, linked)
-    found = store.find(keys, whole=True)
-    missing = [key for key in keys if key not in found]
+    records = store.find(keys, whole=True)
+    missing = [key for key in keys if key not in records]
     if missing:
         st.warning(
             controls.plain(
@@ -209,7 +209,7 @@ def to_compare(store: Runs, ticked: Sequence[str], linked: Sequence[str]) -> lis
             ),
             icon=":material/link_off:",
         )
-    return [found[key] for key in keys if key in found]
+    return [records[key] for key in keys if key in records]
 
 
 def _keys(ticked: Sequence[str], linked: Sequence[str]) -> list[str]:
@@ -372,15 +372,15 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
         better(measure, row["value"], row["baseline"]) and row["mechanism"] == "none"
         for row in some
     )
-    said = (
+    sentence = (
         f"{beat:,} of {counted(len(some), 'single run', 'single runs')} "
         f"{'is' if beat == 1 else 'are'} better than the best baseline, by "
         f"{measure.partition(' (')[0]}" + (f" ({quiet:,} of them without noise)." if quiet else ".")
     )
-    verdict(said)
+    verdict(sentence)
     left_out = max(len(rows) - len(some), 0)
     others = f"Not drawn: {left_out:,} of the listed runs, with another measure or an error."
-    show(distances(some, measure), "runs", f"{said} {others}" if left_out else said)
+    show(distances(some, measure), "runs", f"{sentence} {others}" if left_out else sentence)
     if left_out:
         st.caption(others)
 
@@ -399,7 +399,7 @@ def _has_result(row: dict[str, Any]) -> bool:
 
 def without_store(error: StoreError) -> None:
     """Say that the store cannot be read, and draw the stored runs."""
-    st.error(plain(run_store.told(error)), icon=":material/database_off:")
+    st.error(plain(run_store.public_message(error)), icon=":material/database_off:")
     st.caption(
         "The other pages work all the same; what they run is shown but not kept until this is "
         "mended. Shown are the stored runs behind the Tradeoffs page."
@@ -476,16 +476,16 @@ def _elsewhere(records: Sequence[Record]) -> None:
 
 def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
     """The settings of each run by its letter, or why they cannot be read."""
-    found: dict[str, RunSpec | str] = {}
+    specs: dict[str, RunSpec | str] = {}
     for letter, record in zip(_LETTERS, records, strict=False):
         try:
-            found[letter] = spec_of(record.kind, record.spec)
+            specs[letter] = spec_of(record.kind, record.spec)
         except DPMCError as error:
-            found[letter] = plain(
+            specs[letter] = plain(
                 f"{letter} was made by another release, whose settings this one cannot read "
                 f"({error})."
             )
-    return found
+    return specs
 
 
 def _settings(record: Record) -> dict[str, Any]:
@@ -493,8 +493,8 @@ def _settings(record: Record) -> dict[str, Any]:
     try:
         return spec_of(record.kind, record.spec).flat()
     except DPMCError:
-        found = json.loads(record.spec)
-        return found if isinstance(found, dict) else {}
+        parsed = json.loads(record.spec)
+        return parsed if isinstance(parsed, dict) else {}
 
 
 def beats(record: Record) -> str:

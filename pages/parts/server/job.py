@@ -205,7 +205,7 @@ class Box:
                 job.cancel()
             self._drop(seeing)
 
-    def going(self) -> list[Job]:
+    def active(self) -> list[Job]:
         """Return the jobs that still have work to do."""
         return [job for job in list(self._jobs.values()) if job.active]
 
@@ -218,23 +218,23 @@ class Box:
         of_one, of_all = settings.of("DPMC_RESULTS_OF_ONE_MB"), settings.of("DPMC_RESULTS_MB")
         with self._lock:
             sizes = {old: RESULTS.of(old) for old in self.every() - {job}}
-            mine, going = sum(sizes.values()) + megabytes, set[Job]()
+            mine, evicted = sum(sizes.values()) + megabytes, set[Job]()
             for old in sorted(sizes, key=lambda old: (old.kind != job.kind, old.started)):
-                if mine <= of_one and RESULTS.fits(megabytes, of_all, {job, *going}):
+                if mine <= of_one and RESULTS.fits(megabytes, of_all, {job, *evicted}):
                     break
                 if sizes[old] and not old.active:
-                    going.add(old)
+                    evicted.add(old)
                     mine -= sizes[old]
             if mine > of_one:
                 raise DPMCError(too_large(mine, of_one))
-            if not RESULTS.take(job, megabytes, of_all, going):
+            if not RESULTS.take(job, megabytes, of_all, evicted):
                 raise DPMCError(
                     f"These results would take {megabytes:,.0f} MB, and those of all visitors "
                     f"together may take {of_all:,} MB here: try again later, or choose a smaller "
                     "rank or dataset."
                 )
-            self._drop(going)
-            if going:
+            self._drop(evicted)
+            if evicted:
                 job.let_go = (
                     "To make room for these results, the oldest others of this visit were let go: "
                     "run them again to see them."

@@ -275,7 +275,7 @@ def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = Non
                 work(worker)
             state = "done"
         except DPMCError as error:
-            job.error = run_store.told(error)
+            job.error = run_store.public_message(error)
         except MemoryError:
             job.error = "There is not enough memory for this run; a smaller rank or dataset fits."
         except Exception as error:  # noqa: BLE001
@@ -368,6 +368,6 @@ def look_after() -> None:
 def _let_go(name: str) -> None:
     """Apart: a variable of a loop would hold the last job, with all its data and results."""
     box = _boxes.pop(name, None)
-    for job in box.going() if box is not None else ():  # else another tab has it now
+    for job in box.active() if box is not None else ():  # else another tab has it now
         job.cancel()
         logs.note("left", name, kind=job.kind)

@@ -60,8 +60,8 @@ def standing(job: Job, step: str) -> str:
     if done >= total:
         return f"{step} {done:,} of {total:,}, finishing…"
     left = job.remaining()
-    said = f", about {duration(left)} left" if left is not None and left >= 1 else ""
-    return f"{step} {done:,} of {total:,}{said}"
+    estimate = f", about {duration(left)} left" if left is not None and left >= 1 else ""
+    return f"{step} {done:,} of {total:,}{estimate}"
 
 
 def _ordinal(n: int) -> str:
@@ -123,8 +123,8 @@ def _modelled(spec: RunSpec) -> float:
         return _LEAST + reference + search + spec.length * (0.001 + _ROUND * cells_of * rank)
     data: Any = spec.data
     users, items = data.sizes
-    made = getattr(data, "n_ratings", 0) or getattr(data, "observed", 0.1) * users * items
-    count = float(data.user_share * (data.entry.ratings or made))
+    n_generated = getattr(data, "n_ratings", 0) or getattr(data, "observed", 0.1) * users * items
+    count = float(data.user_share * (data.entry.ratings or n_generated))
     inner = float(getattr(spec.algorithm, "inner", 1)) ** 0.7  # weights change little by little
     one = _STEP + count * (_PASS + _FACTOR * rank)
     return _LEAST + search + _READ * count + spec.length * inner * one

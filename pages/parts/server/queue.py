@@ -69,13 +69,13 @@ class Pool:
     """
 
     def __init__(
-        self, at_once: int, most: int, most_of_one: int, made: Callable[[], AnyWorker] = Worker
+        self, at_once: int, most: int, most_of_one: int, factory: Callable[[], AnyWorker] = Worker
     ) -> None:
         self._most, self._most_of_one = most, most_of_one
         # by session; the first visitor is served next, and is then the last
         self.waiting = OrderedDict[str, deque[Ticket]]()
         self.changed = threading.Condition()
-        self.workers = [made() for _ in range(at_once)]
+        self.workers = [factory() for _ in range(at_once)]
         for worker in self.workers:
             threading.Thread(
                 target=self._serve, args=(worker,), name="dpmc-job", daemon=True

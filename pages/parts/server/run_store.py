@@ -26,7 +26,7 @@ def store() -> RunStore:
     return _opened(place, _file(place))
 
 
-def told(error: Exception) -> str:
+def public_message(error: Exception) -> str:
     """``error`` for a page: without paths or addresses, which are the server's own business."""
     place, temporary = default_place(), f"{gettempdir()}{os.sep}"
     kind, slashes, _ = place.partition("://")
@@ -38,10 +38,10 @@ def told(error: Exception) -> str:
 def _file(place: str) -> tuple[int, int]:
     """Which file that is, in a way that a new one of the same name is not."""
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except OSError:  # a database's URL, or nothing yet
         return 0, 0
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 @lru_cache(maxsize=2)
@@ -56,5 +56,5 @@ def keep(result: AnyResult, mine: set[str]) -> str:
         if store().add(record):  # else somebody ran it before
             mine.add(record.key)
     except StoreError as error:
-        return told(error)
+        return public_message(error)
     return ""

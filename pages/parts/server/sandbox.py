@@ -76,9 +76,9 @@ def read_file(
     ``DPMCError``.
     """
     data, now = next((x for x in given if isinstance(x, bytes)), b""), time.monotonic()
-    for known, when in list(_heavy.items()):
+    for heavy_name, when in list(_heavy.items()):
         if now - when > _REMEMBERED:
-            _heavy.pop(known, None)
+            _heavy.pop(heavy_name, None)
     names = (jobs.session(), hashlib.blake2b(data).digest())
     small = _SMALL_PACKED if data.startswith(_PACKED) else _SMALL
     if len(data) <= small and not any(name in _heavy for name in names):
@@ -103,41 +103,41 @@ def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) ->
     """What the function that begins ``spec`` returns in a worker of the ``lane``, when this
     visitor's turn has come.
     """
-    made: Future[Any] = Future()
+    future: Future[Any] = Future()
     left = threading.Event()
 
     def work(worker: AnyWorker) -> None:
         if left.is_set():
             return
         try:
-            made.set_result(_drawn(worker, spec, lane, left))
+            future.set_result(_drawn(worker, spec, lane, left))
         except BaseException as error:  # noqa: BLE001 - the page that waits raises it
-            made.set_exception(error)
+            future.set_exception(error)
 
     ticket = _pool(lane).submit(jobs.session(), work)
     try:
-        while not wait([made], _LOOK).done:
+        while not wait([future], _LOOK).done:
             tell(ticket.place)
             # where the visitor has gone, or wants something else, Streamlit ends the script here
             st.session_state.get("here")
-        return made.result()
+        return future.result()
     finally:
         left.set()
         ticket.leave()
 
 
 def _drawn(worker: AnyWorker, spec: tuple[Any, ...], lane: _Lane, left: threading.Event) -> Any:
-    asked = started = time.monotonic()
+    submitted = started = time.monotonic()
     results = worker.draw(call, (spec,), private=True)
     used: float | None = None  # by its start, which is no fault of what it is to read
     try:
-        for found in results:
-            if found is not None and found[1] is not None:
-                return found[1]
+        for output in results:
+            if output is not None and output[1] is not None:
+                return output[1]
             now = time.monotonic()
             if worker.ready and used is None:
                 used, started = worker.busy, now
-            if used is None and now - asked > _START_SECONDS:
+            if used is None and now - submitted > _START_SECONDS:
                 raise DPMCError(
                     "The lab is too busy to read anything just now; please try again in a few "
                     "minutes."

@@ -120,11 +120,11 @@ def of(name: str) -> int:
 
     Raises ``ParameterError`` where the environment has one that is not allowed.
     """
-    known = SETTINGS[name]
+    setting = SETTINGS[name]
     text = os.environ.get(name, "").strip()
     if not text:
-        return known.usual
-    return int(Limit(name, known.low, known.high, name, integer=True).parse(text))
+        return setting.usual
+    return int(Limit(name, setting.low, setting.high, name, integer=True).parse(text))
 
 
 def framers() -> tuple[str, ...]:
@@ -132,13 +132,13 @@ def framers() -> tuple[str, ...]:
 
     Raises ``ParameterError`` for what is no site.
     """
-    said = (os.environ.get("DPMC_EMBED", "").strip() or "*").split()
-    for site in said:
-        if said not in (["*"], ["none"]) and not _SITE.fullmatch(site):
+    sites = (os.environ.get("DPMC_EMBED", "").strip() or "*").split()
+    for site in sites:
+        if sites not in (["*"], ["none"]) and not _SITE.fullmatch(site):
             raise ParameterError(
                 "DPMC_EMBED", site, "* (all sites), none, or sites as https://example.org"
             )
-    return () if said == ["none"] else tuple(said)
+    return () if sites == ["none"] else tuple(sites)
 
 
 def scheduler() -> str:
@@ -146,14 +146,14 @@ def scheduler() -> str:
 
     Raises ``ParameterError`` for what is no address.
     """
-    said = os.environ.get("DPMC_SCHEDULER", "").strip()
-    if said and not _SCHEDULER.fullmatch(said):
+    address = os.environ.get("DPMC_SCHEDULER", "").strip()
+    if address and not _SCHEDULER.fullmatch(address):
         allowed = "an address as tcp://host:8786, or tls://host:8786"
-        raise ParameterError("DPMC_SCHEDULER", said, allowed)
-    if said and find_spec("distributed") is None:
+        raise ParameterError("DPMC_SCHEDULER", address, allowed)
+    if address and find_spec("distributed") is None:
         allowed = "left out without the package distributed (pip install 'dpmc-lab[cluster]')"
-        raise ParameterError("DPMC_SCHEDULER", said, allowed)
-    return said
+        raise ParameterError("DPMC_SCHEDULER", address, allowed)
+    return address
 
 
 def check() -> None:

@@ -27,8 +27,8 @@ KEYS = (_SETS, _TOKEN, _RUNS, BROUGHT, OPENED)  # of the session's state
 def _of_this_visit() -> Mapping[str, OwnSet]:
     if not jobs.session():  # no visitor's page runs here
         return {}
-    found: Mapping[str, OwnSet] = st.session_state.get(_SETS, {})
-    return found
+    sets: Mapping[str, OwnSet] = st.session_state.get(_SETS, {})
+    return sets
 
 
 user_datasets.ask(_of_this_visit)
@@ -101,9 +101,7 @@ def add(one: OwnSet) -> None:
 
 def remove(name: str) -> None:
     """Forget the set called ``name`` and everything made of it."""
-    st.session_state[_SETS] = {
-        known: one for known, one in _of_this_visit().items() if known != name
-    }
+    st.session_state[_SETS] = {key: one for key, one in _of_this_visit().items() if key != name}
     st.session_state.pop(_RUNS, None)
     jobs.forget_own(name)
 
@@ -130,8 +128,8 @@ def shown_runs(dataset: str) -> Beside:
     """The same to be shown, not added to: with the runs of a session that was opened."""
     runs = runs_for(dataset)
     opened = st.session_state.get(OPENED, (None, None))[1]
-    known = isinstance(opened, Session) and not user_datasets.is_own(dataset)
-    return Beside(runs, opened.runs if known else PassingRuns())
+    with_opened = isinstance(opened, Session) and not user_datasets.is_own(dataset)
+    return Beside(runs, opened.runs if with_opened else PassingRuns())
 
 
 def say_from_file(runs: Beside) -> None:

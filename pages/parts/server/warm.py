@@ -32,7 +32,7 @@ _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()
-_known: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
+_last_sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
 
 
 def warm() -> None:
@@ -99,11 +99,11 @@ def end_sessions(manager: Any) -> None:
     """
     manager._session_storage._cache.expire()
     here = {info.session for info in manager.list_sessions()}
-    for session in set(_known) - here:
+    for session in set(_last_sessions) - here:
         session.shutdown()  # which lets go of uploads and figures
         session.session_state.clear()
-    _known.clear()
-    _known.update(here)
+    _last_sessions.clear()
+    _last_sessions.update(here)
 
 
 def few_arenas() -> None:

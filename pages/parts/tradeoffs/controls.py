@@ -74,8 +74,8 @@ class SweepRequest:
             tuple((name, ends_and_middle(some) if name in BY else some) for name, some in grid)
             for grid in ends_and_middle(self.spec.grids)
         )
-        found = replace(self.spec, seeds=min(self.spec.seeds, 2), grids=tuple(grids))
-        return None if found == self.spec else found
+        quick_spec = replace(self.spec, seeds=min(self.spec.seeds, 2), grids=tuple(grids))
+        return None if quick_spec == self.spec else quick_spec
 
     def introduction(self) -> None:
         """Say what is drawn, and what is protected."""
@@ -95,10 +95,10 @@ def _built(raw: dict[str, Any]) -> tuple[SweepSpec | None, str]:
     """Build the sweep of the fields ``raw``, or a sentence about what is wrong."""
     try:
         spec = SweepSpec.from_dict(raw)
-        known = entry(raw["base"]["dataset"])
-        if not known.present():
+        dataset_entry = entry(raw["base"]["dataset"])
+        if not dataset_entry.present():
             return spec, (
-                f"{known.title} is not on this machine yet: fetch it on the Datasets page, "
+                f"{dataset_entry.title} is not on this machine yet: fetch it on the Datasets page, "
                 "or choose another."
             )
     except DPMCError as error:

@@ -64,8 +64,8 @@ def verdict(lines: Lines) -> str:
     effect = None
     if quiet is not None and (change := best.minus(quiet, together)).pairs > 1 and quiet.mean:
         effect = NoiseEffect(change, quiet.mean)
-    told = standing.detected and (effect is None or effect.change.detected)
-    if standing.pairs < _FEW and not told:
+    conclusive = standing.detected and (effect is None or effect.change.detected)
+    if standing.pairs < _FEW and not conclusive:
         beside = "" if quiet is None else f"{three(quiet.mean)} without noise, "
         return (
             f"{where}, {noise} noise gives {title} a mean {best.measure} of {three(best.mean)} "
@@ -77,8 +77,10 @@ def verdict(lines: Lines) -> str:
 
 def _where(lines: Lines, x: float, best: Point) -> str:
     if lines.axis == "n_users":
-        said = dict(best.settings).get("total_epsilon")
-        return f"With {amount(x)} people" + (f" (total ε = {said:g})" if said else "")
+        total_epsilon = dict(best.settings).get("total_epsilon")
+        return f"With {amount(x)} people" + (
+            f" (total ε = {total_epsilon:g})" if total_epsilon else ""
+        )
     if lines.axis == "epsilon":
         return f"At {equal_amount(lines).replace('ε', f'ε = {amount(x)}')}"
     return f"At {equal_amount(lines)}{' ' if lines.axis == 'variance' else ' = '}{amount(x)}"
@@ -99,9 +101,11 @@ def against_baseline(lines: Lines) -> list[str]:
 
 
 def _places(lines: Lines, xs: Sequence[float]) -> str:
-    said = ", ".join(map(amount, xs))
+    amounts = ", ".join(map(amount, xs))
     return (
-        f"with {said} people" if lines.axis == "n_users" else f"at {equal_amount(lines)} = {said}"
+        f"with {amounts} people"
+        if lines.axis == "n_users"
+        else f"at {equal_amount(lines)} = {amounts}"
     )
 
 
@@ -164,9 +168,9 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
         some = [a for a in apart if (a.algorithm, a.one, a.other) == (algorithm, one, other)]
         if not some:
             continue
-        found = [a.difference for a in some]
+        gaps = [a.difference for a in some]
         look = Identity(f"{IDENTITY[one].title} − {IDENTITY[other].title}", *LINES[k % len(LINES)])
-        symbols = [look.marker if d.detected else f"{look.marker}-open" for d in found]
+        symbols = [look.marker if d.detected else f"{look.marker}-open" for d in gaps]
         trace = {
             "mode": "markers",
             "marker": look.mark(symbol=symbols, size=9, line={"width": 2, "color": look.colour}),
@@ -174,7 +178,7 @@ def pairs_figure(lines: Lines, apart: Sequence[Apart], measure: str) -> Drawn:
         }
         # side by side at each amount
         x = [xs.index(a.x) + _BESIDE * (k - (len(pairs) - 1) / 2) for a in some]
-        y, halves = [d.mean for d in found], [d.half_width for d in found]
+        y, halves = [d.mean for d in gaps], [d.half_width for d in gaps]
         panel = ALGORITHMS[algorithm].title
         lines_drawn.append(Line(look, x, y, halves=halves, panel=panel, trace=trace))
     ticks = {float(k): amount(x) for k, x in enumerate(xs)}
@@ -209,7 +213,7 @@ def _wins(apart: Sequence[Apart], equal: str) -> list[str]:
     most = max(won.values())
     best = [m for m in IDENTITY if won[m] == most]
     titles = " and ".join(IDENTITY[m].title for m in best)
-    said = "; ".join(
+    others = "; ".join(
         f"{IDENTITY[m].title} is better in {won[m]} of its {took_part[m]}"
         for m in IDENTITY
         if m in took_part and m not in best
@@ -218,7 +222,7 @@ def _wins(apart: Sequence[Apart], equal: str) -> list[str]:
     return [
         f"{at}, {titles} noise {verb} significantly better in {most} of {took_part[best[0]]} "
         f"comparisons{beyond}.",
-        f"{said}{'; ' if said else ''}{rest or 'none'} of all {count} comparisons "
+        f"{others}{'; ' if others else ''}{rest or 'none'} of all {count} comparisons "
         f"show{'s' * (rest == 1)} no significant difference.",
     ]
 
@@ -252,13 +256,13 @@ def pair_sentences(apart: Sequence[Apart], axis: str, equal: str = "") -> list[s
                 "there, a smaller one is not."
             )
         else:
-            said = "; ".join(
+            clauses = "; ".join(
                 f"{unit} {a.x:,g} {IDENTITY[a.better].title} is "
                 f"better by {abs(a.difference.mean):.4f} ± {a.difference.half_width:.2g}"
                 for a in detected
             )
             out.append(
-                f"{title}: {said}"
+                f"{title}: {clauses}"
                 + ("" if len(detected) == len(members) else "; elsewhere no difference detected")
                 + "."
             )
@@ -326,7 +330,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
     ]
     for kind in dict.fromkeys(map(kind_of_point, best)):
         line = [p for p in best if kind_of_point(p) == kind]
-        said = "; ".join(
+        summary = "; ".join(
             f"ε = {three(p.epsilon or 0)}: {ALGORITHMS[p.spec.card.name].title} with "
             f"{IDENTITY[p.spec.noise.mechanism].title} noise, {p.mean:.4f}"
             for p in line
@@ -334,7 +338,7 @@ def frontier_sentences(points: Sequence[Point]) -> list[str]:
         standing = "nominal, no guarantee" if line[0].nominal else "a guarantee"
         out.append(
             f"For one {line[0].unit} ({standing}) at δ = {power(line[0].spec.noise.delta)}, "
-            f"by their means nothing here is better than: {said}."
+            f"by their means nothing here is better than: {summary}."
         )
     helps = [p for p in best if p.against_baseline.better]
     out.append(
@@ -366,27 +370,29 @@ def needed_table(lines: Lines, share: float) -> pd.DataFrame:
         quiet = lines.of.get((algorithm, "none"), [])
         for mechanism, line in lines.noisy(algorithm).items():
             sizes, points = [x for x, _ in line], [p for _, p in line]
-            asked = {
+            goals = {
                 "no worse than the best baseline on the same data": [
                     {k: v - p.baselines[k] for k, v in p.values.items()} for p in points
                 ]
             }
             if quiet:
                 best = quiet[-1][1].values
-                asked[f"within {100 * share:g} % of no noise with {sizes[-1]:,g} people"] = [
+                goals[f"within {100 * share:g} % of no noise with {sizes[-1]:,g} people"] = [
                     {k: v - (1 + share) * best[k] for k, v in p.values.items() if k in best}
                     for p in points
                 ]
-            for what, gaps in asked.items():
+            for what, gaps in goals.items():
                 if not set.intersection(*(set(gap) for gap in gaps)):
                     continue
-                found = needed(sizes, gaps)
+                estimate = needed(sizes, gaps)
                 rows.append(
                     {
                         "method": f"{ALGORITHMS[algorithm].title}, {IDENTITY[mechanism].title}",
                         "until its error is": what,
-                        "people needed (median)": _people(found.n, sizes),
-                        "range": (f"{_people(found.low, sizes)} to {_people(found.high, sizes)}"),
+                        "people needed (median)": _people(estimate.n, sizes),
+                        "range": (
+                            f"{_people(estimate.low, sizes)} to {_people(estimate.high, sizes)}"
+                        ),
                     }
                 )
     return pd.DataFrame(rows)

@@ -71,7 +71,7 @@ class Live:
     def panel(self, row: DeltaGenerator) -> None:
         """Draw the button, the work going on and the results that stand."""
         spec, quick = self.spec, self.request.quick
-        _, kept, of_file = self.stored
+        _, n_finished, of_file = self.stored
         runs = 0 if spec is None else how_many(spec)
         panel(
             Panel(
@@ -82,13 +82,13 @@ class Live:
                 quick=() if quick is None else (quick,),
                 step="run",
                 so_far=so_far,
-                show=lambda _: self._kept(least=1),
+                show=lambda _: self._show_stored(least=1),
                 # half at least: a part of somebody's sweep is no example
-                example=lambda: self._kept(least=-(-runs // 2)),
+                example=lambda: self._show_stored(least=-(-runs // 2)),
                 in_store=True,
                 row=row,
                 at_once=jobs.RUNS_AT_ONCE,
-                left=1 - (kept - of_file) / max(runs, 1),
+                left=1 - (n_finished - of_file) / max(runs, 1),
                 quick_left=self._quick_left(),
                 hint="" if spec is None else _length(spec),
             )
@@ -104,32 +104,32 @@ class Live:
         tab("Method and protection", "method", lambda: counted(points, spec))
         tab("Export", "export", lambda: export(spec, points))
 
-    def _kept(self, least: int) -> None:
+    def _show_stored(self, least: int) -> None:
         """Show the runs of these settings that are kept, ``least`` at least; else the stored
         example.
 
         A class sees the figure that the lesson is about.
         """
         spec, quick = self.request.spec, self.request.quick
-        points, kept, _ = self.stored
+        points, n_finished, _ = self.stored
         noisy = any(p.unit for p in points)
-        if spec is None or not noisy or kept < least or "lesson" in st.query_params:
-            self._stored_example(kept)
+        if spec is None or not noisy or n_finished < least or "lesson" in st.query_params:
+            self._stored_example(n_finished)
             return
         most = max(len(p.values) for p in points)
         if quick is not None and most <= quick.seeds and not self._quick_left():
             note_quick_look(quick.seeds)
-        if kept < how_many(spec):
+        if n_finished < how_many(spec):
             st.info(
-                f"{_finished_runs(spec, kept)} are kept so far: what is below is of those. Press "
-                "*Run* for the others.",
+                f"{_finished_runs(spec, n_finished)} are kept so far: what is below is of those. "
+                "Press *Run* for the others.",
                 icon=":material/hourglass_bottom:",
             )
         self._views(spec, points)
 
-    def _stored_example(self, kept: int) -> None:
+    def _stored_example(self, n_finished: int) -> None:
         """Show the example nearest to what is asked of those that come with the app, and how many
-        runs are ``kept``.
+        runs are ``n_finished``.
         """
         request, spec = self.request, self.request.spec
         name = "user" if request.protect == "user" else f"rating-{request.by}"
@@ -140,7 +140,9 @@ class Live:
             lambda: self._views(of.spec, of.points, example=name),
             same=spec == of.spec,
             name="Stored example",
-            also=f" {_finished_runs(spec, kept)} are finished." if kept and spec else "",
+            also=f" {_finished_runs(spec, n_finished)} are finished."
+            if n_finished and spec
+            else "",
         )
 
 
@@ -169,7 +171,7 @@ def stored_points(spec: SweepSpec) -> tuple[list[Point], int, int]:
             store = user_data.shown_runs(str(dict(spec.base)["dataset"]))
             runs = finished(spec, store)
     except StoreError as error:
-        st.warning(controls.plain(run_store.told(error)), icon=":material/database_off:")
+        st.warning(controls.plain(run_store.public_message(error)), icon=":material/database_off:")
         return [], 0, 0
     user_data.say_from_file(store)
     return points_of(runs), len(runs), len(store.used)

@@ -118,7 +118,7 @@ def panel(of: Panel) -> None:
             job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
             job.address = _address(of.look.flag)
         except DPMCError as error:
-            st.error(controls.reword(run_store.told(error)))
+            st.error(controls.reword(run_store.public_message(error)))
         else:
             # most first results are there at once: drawn now, they need no second script
             job.drawn = job.wait_for_result(_PATIENCE)

@@ -47,16 +47,16 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 class _File:
     path: Path
     lock: threading.Lock
-    made: dict[str, bytes]
+    encoded: dict[str, bytes]
 
     def compressed(self, encoding: str) -> bytes:
         """The content, compressed the first time somebody asks for it so."""
         with self.lock:
-            if encoding not in self.made:
-                self.made[encoding] = _WAYS[encoding](self.path.read_bytes())
+            if encoding not in self.encoded:
+                self.encoded[encoding] = _WAYS[encoding](self.path.read_bytes())
                 if encoding == "br":
                     _later.put(self)
-            return self.made[encoding]
+            return self.encoded[encoding]
 
 
 _later: SimpleQueue[_File] = SimpleQueue()  # what is to be compressed again
@@ -76,7 +76,7 @@ def _again(after: float) -> None:
     while True:
         file = _later.get()
         with suppress(OSError, MemoryError, brotli.error):
-            file.made["br"] = brotli.compress(file.path.read_bytes(), quality=11)
+            file.encoded["br"] = brotli.compress(file.path.read_bytes(), quality=11)
 
 
 def give_way() -> None:

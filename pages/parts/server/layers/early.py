@@ -65,8 +65,8 @@ class Early(Layer):
                 await send(message)
 
         # nothing can be put into a compressed one
-        kept = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
-        await super().answer({**scope, "headers": kept}, receive, sending)
+        headers = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
+        await super().answer({**scope, "headers": headers}, receive, sending)
 
     async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Put the token that a tab's connection has in its address where ``visits`` reads it: in a
@@ -100,16 +100,16 @@ def _links() -> bytes:
 
 def _scripts() -> tuple[str, ...]:
     """The scripts needed and what they import, but for those that the page names itself."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for stem in _NEEDED:
         for path in _FOLDER.glob(f"{stem}.*.js"):
-            _with_imports(path.name, found)
+            _with_imports(path.name, names)
     page = (_FOLDER.parents[1] / "index.html").read_text(encoding="utf-8")
-    return tuple(name for name in found if f"/{name}" not in page)
+    return tuple(name for name in names if f"/{name}" not in page)
 
 
-def _with_imports(name: str, found: dict[str, None]) -> None:
-    if name not in found and (_FOLDER / name).is_file():
-        found[name] = None
+def _with_imports(name: str, names: dict[str, None]) -> None:
+    if name not in names and (_FOLDER / name).is_file():
+        names[name] = None
         for imported in _IMPORTED.findall((_FOLDER / name).read_text(encoding="utf-8")[:20_000]):
-            _with_imports(imported, found)
+            _with_imports(imported, names)

@@ -140,8 +140,8 @@ def takes_files() -> bool:
     return not asks or _COOKIE in st.context.cookies
 
 
-def _site(said: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.:/\[\]-]", "?", said)[:100]
+def _site(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.:/\[\]-]", "?", text)[:100]
 
 
 def _metrics_are_open() -> bool:
@@ -154,8 +154,8 @@ def _framed_as_a_whole(scope: Scope) -> bool:
     """Whether a browser asks for a page to show it in a frame, and the address does not say so."""
     if Headers(scope=scope).get("sec-fetch-dest", "") not in _FRAMES:
         return False
-    asked = dict(parse_qsl(str(scope["query_string"], "latin-1")))
-    return asked.get("embed", "").lower() != "true"
+    query = dict(parse_qsl(str(scope["query_string"], "latin-1")))
+    return query.get("embed", "").lower() != "true"
 
 
 def _with_headers(send: Send, path: str) -> Send:

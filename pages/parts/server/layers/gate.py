@@ -25,8 +25,8 @@ class Ready(Layer):
         if not str(scope["path"]).endswith("/ready"):
             await super().answer(scope, receive, send)
             return
-        said, status = ("ready", 200) if loading.is_done() else ("loading", 503)
-        answer = PlainTextResponse(said, status, {"Cache-Control": "no-store"})
+        body, status = ("ready", 200) if loading.is_done() else ("loading", 503)
+        answer = PlainTextResponse(body, status, {"Cache-Control": "no-store"})
         await answer(scope, receive, send)
 
 

@@ -37,7 +37,7 @@ class Icons(Layer):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._small: bytes | None = None
-        self._asked = False
+        self._requested = False
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the small font to who asks for the large one."""
@@ -52,8 +52,8 @@ class Icons(Layer):
         elif self._small is not None:
             await _answer(self._small, Headers(scope=scope))(scope, receive, send)
         else:
-            if not self._asked:
-                self._asked = True
+            if not self._requested:
+                self._requested = True
                 _MAKING.submit(self._make, path)
             await super().answer(scope, receive, send)
 
@@ -70,19 +70,19 @@ def with_only(words: set[str], font: bytes) -> bytes:
 
     Without icons of that kind in it (ligatures of small letters) it comes back as it is.
     """
-    known = ttLib.TTFont(io.BytesIO(font))
-    letters = {known.getBestCmap().get(ord(letter)): letter for letter in _LETTERS}
-    icons = [glyph for name, glyph in _named(known, letters) if name in words]
+    parsed_font = ttLib.TTFont(io.BytesIO(font))
+    letters = {parsed_font.getBestCmap().get(ord(letter)): letter for letter in _LETTERS}
+    icons = [glyph for name, glyph in _named(parsed_font, letters) if name in words]
     if not icons:
         return font
     # "closure" would add every icon again: all are made of the letters that are kept
     options = subset.Options(flavor="woff2", layout_features=["*"], layout_closure=False)
     cutter = subset.Subsetter(options)
     cutter.populate(glyphs=[glyph for glyph in letters if glyph is not None] + icons)
-    cutter.subset(known)
-    made = io.BytesIO()
-    subset.save_font(known, made, options)
-    return made.getvalue()
+    cutter.subset(parsed_font)
+    buffer = io.BytesIO()
+    subset.save_font(parsed_font, buffer, options)
+    return buffer.getvalue()
 
 
 def _named(font: ttLib.TTFont, letters: dict[str | None, str]) -> Iterator[tuple[str, str]]:
@@ -90,8 +90,8 @@ def _named(font: ttLib.TTFont, letters: dict[str | None, str]) -> Iterator[tuple
     for lookup in font["GSUB"].table.LookupList.Lookup:
         for table in (getattr(one, "ExtSubTable", one) for one in lookup.SubTable):
             if table.LookupType == _LIGATURES:
-                for first, found in table.ligatures.items():
-                    for ligature in found:
+                for first, ligatures in table.ligatures.items():
+                    for ligature in ligatures:
                         parts = (first, *ligature.Component)
                         yield "".join(letters.get(part, " ") for part in parts), ligature.LigGlyph
 
@@ -114,10 +114,10 @@ def _font() -> Path | None:
     return next(iter(_STATIC.glob("media/MaterialSymbols-*.woff2")), None)
 
 
-def _answer(font: bytes, asked: Headers) -> Response:
+def _answer(font: bytes, request_headers: Headers) -> Response:
     """To be asked for again: another release of the app may show other icons under this name."""
     tag = f'"{hashlib.sha256(font).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if asked.get("if-none-match") == tag:
+    if request_headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(font, headers=headers, media_type="font/woff2")

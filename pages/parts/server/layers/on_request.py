@@ -57,14 +57,14 @@ class Ahead(Layer):
         if make is None:
             answer: Response = PlainTextResponse("This is no longer on offer.", 404)
         else:
-            content = await to_thread.run_sync(_made, name, make, limiter=self._turns)
+            content = await to_thread.run_sync(_compressed, name, make, limiter=self._turns)
             headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
             answer = Response(content, headers=headers, media_type="application/json")
         await answer(scope, receive, send)
 
 
 @lru_cache(maxsize=40)
-def _made(name: str, make: Callable[[], str]) -> bytes:
+def _compressed(name: str, make: Callable[[], str]) -> bytes:
     """The offer called ``name``, compressed."""
     return gzip.compress(make().encode(), 5)
 
@@ -81,18 +81,18 @@ def hold_made_files(manager: Any) -> None:
     def address(name: str) -> str:
         button = manager._deferred_callables.get(name, {})
         with button.setdefault("lock", Lock()):
-            found = button.get("address", "")
-            if manager.read_file(PurePath(found).name) is None:
-                found = button["address"] = make(name)
+            path = button.get("address", "")
+            if manager.read_file(PurePath(path).name) is None:
+                path = button["address"] = make(name)
             with manager._lock:
                 files = manager._files_by_session_and_coord.get(button["session_id"], {})
                 if name not in files:
                     held.append((files, name))
-                files[name] = PurePath(found).stem
+                files[name] = PurePath(path).stem
                 if len(held) > _MOST_FILES:
                     of_one, oldest = held.popleft()
                     of_one.pop(oldest, None)
-        return str(found)
+        return str(path)
 
     manager.execute_deferred = address
     # for requests for a file that no button makes
