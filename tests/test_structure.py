@@ -47,10 +47,12 @@ GROUND = {
     "wording",
     "__version__",
 }
+# fields that are keys of files
+FIELDS = {"entries.py": "made", "spec.py": "made", "factorize.py": "found", "attack.py": "found"}
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 329_350, "tests": 226_200}
+MOST_TOKENS = {"product": 329_500, "tests": 226_750}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 
 
@@ -181,6 +183,15 @@ def test_no_imports_run_in_a_circle() -> None:
 def test_every_module_says_what_it_provides() -> None:
     for path in CODE:
         assert ast.get_docstring(parsed(path)), path
+
+
+def test_names_say_what_they_hold() -> None:
+    """Participles name nothing; fields of these names are keys of files."""
+    empty = r"_?(found|said|known|made|kept|asked|told|going)"
+    for path in CODE:
+        for node in ast.walk(parsed(path)):
+            name = getattr(node, "arg", None) or (isinstance(node, ast.Name) and node.id) or ""
+            assert not re.fullmatch(empty, name) or name == FIELDS.get(path.name), (path, name)
 
 
 def test_lines_wrap_at_100() -> None:

@@ -137,14 +137,14 @@ def popularity(ratings: Ratings) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def sparsity(ratings: Ratings, bins: int = 120) -> Drawn:
+def sparsity(ratings: Ratings) -> Drawn:
     """Share of observed cells, users and items sorted by their number of ratings and pooled into at
     most 120 bins.
     """
     places = []
     for numbers, count in ((ratings.users, ratings.n_users), (ratings.items, ratings.n_items)):
         order = np.argsort(np.argsort(-np.bincount(numbers, minlength=count), kind="stable"))
-        cells = min(bins, count)
+        cells = min(120, count)
         places.append(
             (order[numbers] * cells // count, cells, np.bincount(np.arange(count) * cells // count))
         )

@@ -121,11 +121,11 @@ def _document(samples: Samples) -> None:
     st.text(text[:600] + ("…" if len(text) > 600 else ""))
 
 
-def frequent_words(samples: Samples, count: int = 20) -> Drawn:
+def frequent_words(samples: Samples) -> Drawn:
     """The words that most documents hold, as shares of the documents."""
     assert samples.counts is not None
     share = np.bincount(samples.counts.indices, minlength=samples.dimension) / len(samples)
-    order = np.argsort(-share, kind="stable")[:count]
+    order = np.argsort(-share, kind="stable")[:20]
     numbers = pd.DataFrame({"word": [samples.words[k] for k in order], "share": share[order]})
     fig = figure("share of the documents", "", height=460)
     named_bars(fig, numbers.to_numpy().tolist(), "#0072B2")

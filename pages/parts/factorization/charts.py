@@ -122,12 +122,12 @@ def _tiles(item: Learned, parts: NDArray[Any]) -> go.Figure:
 
 
 @drawn_once.of_results
-def topic_bars(item: Learned, first: int, count: int, words: int = 8) -> Drawn:
+def topic_bars(item: Learned, first: int, count: int) -> Drawn:
     """Topics ``first`` to ``first + count`` − 1 of one result.
 
     Their heaviest words, as long as their weight within the topic.
     """
-    named = shown_words(item.dictionary[:, first : first + count], item.result.clean.words, words)
+    named = shown_words(item.dictionary[:, first : first + count], item.result.clean.words, 8)
     titles = []
     for k in range(len(named)):
         near = item.likeness[first + k]
@@ -261,9 +261,9 @@ def _row_of_images(
     return fig
 
 
-def corrupted_shown(item: Learned, most: int = 4) -> int:
+def corrupted_shown(item: Learned) -> int:
     """How many spoiled images ``outlier_tiles`` shows."""
-    return int(np.isin(item.result.shown, item.result.samples.spoiled)[:most].sum())
+    return int(np.isin(item.result.shown, item.result.samples.spoiled)[:4].sum())
 
 
 @drawn_once.of_results
@@ -289,13 +289,13 @@ def outlier_tiles(item: Learned) -> go.Figure:
 
 
 @drawn_once.of_results
-def document_bars(item: Learned, column: int, most: int = 6) -> Drawn:
+def document_bars(item: Learned, column: int) -> Drawn:
     """The topics of one document: how much of what is rebuilt of it each makes up."""
     result = item.result
     weights = result.coefficients[item.order, column] * np.linalg.norm(item.dictionary, axis=0)
     share = weights / max(float(weights.sum()), 1e-300)
     heads = shown_words(item.dictionary, result.clean.words, 3)
-    order = [int(k) for k in np.argsort(-share, kind="stable")[:most] if share[k] > 0.005]
+    order = [int(k) for k in np.argsort(-share, kind="stable")[:6] if share[k] > 0.005]
     rows = pd.DataFrame(
         [
             {
