@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -289,6 +289,8 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
     labels = [button.label for button in app.button]
     assert compare not in labels
     assert "ALS against IRLS" in labels
+    open_page(f"completion?{urlencode(app.query_params, doseq=True)}")  # what *Share* copies
+    assert jobs.current().specs == specs  # type: ignore[union-attr]
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

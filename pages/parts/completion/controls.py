@@ -110,7 +110,7 @@ LINK_TITLES: links.LinkTitles = {
 
 def use_preset(name: str) -> None:
     """Put a preset's numbers for the chosen dataset into the widgets."""
-    st.session_state.update(preset(name, st.session_state["dataset"]))
+    links.put(preset(name, st.session_state["dataset"]), LINK_TITLES)
 
 
 def dataset_choice(usual: dict[str, Any], then: Callable[[], None]) -> str:
@@ -161,7 +161,7 @@ def offer_comparisons(dataset: str) -> None:
     """Draw a button for each comparison that is not what stands in the boxes."""
 
     def run(fields: dict[str, Any]) -> None:
-        st.session_state.update(fields)
+        links.put(fields, LINK_TITLES)
         run_next("seed")
 
     with st.container(key="offers", horizontal=True):

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -46,7 +47,7 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]]) -> N
     st.session_state[_PAGE] = path
     st.session_state[_DRAWN], st.session_state[_TOLD] = set(), set()
     st.session_state[_LABELS] = {}
-    st.session_state.update(st.session_state.pop(_AGAIN, {}))
+    put(st.session_state.pop(_AGAIN, {}), titles)
     endless = [key for key in st.query_params if not _small(st.query_params[key])]
     given = {key: st.query_params.get_all(key) for key in st.query_params}
     if endless:  # Streamlit would try to make numbers of them
@@ -69,6 +70,21 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]]) -> N
         st.session_state[_AGAIN] = names
         return
     st.switch_page(path, query_params={**given, **translated})
+
+
+def put(values: Mapping[str, Any], titles: Mapping[str, Titles | Callable[[], Titles]]) -> None:
+    """Set controls of this page before they are drawn.
+
+    Streamlit brings the address up to date for those only that it has drawn before: of others the
+    title is put there, or the value.
+    """
+    for key, value in values.items():
+        if key not in st.session_state:
+            calls = titles.get(key, {})
+            st.query_params[key] = (calls() if callable(calls) else calls).get(
+                value, str(value).lower()
+            )
+    st.session_state.update(values)
 
 
 def set_next(values: Mapping[str, object]) -> None:
