@@ -24,7 +24,7 @@ def main() -> None:
         return
     try:
         store = run_store.store()
-        opened = session.opened()
+        opened, problem = session.opened()
         where = view.filters(store)
         brought, of_file = session.rows(opened, where)
         total = store.count(where) + len(of_file)
@@ -32,7 +32,9 @@ def main() -> None:
         mine = session.mine() | dict.fromkeys(there, "yes")
         stored = store.rows(where, limit=AT_ONCE)
         rows = brought + [row for row in stored if row["key"] not in there]
-        rows = sorted(rows, key=lambda row: row["key"] not in mine)[:AT_ONCE]
+        rows = sorted(rows, key=lambda row: (row["key"] in mine, row["created"]), reverse=True)[
+            :AT_ONCE
+        ]
     except StoreError as error:
         runs_view.without_store(error)
         return
@@ -51,7 +53,7 @@ def main() -> None:
         runs_view.compare(records)
         view.of_compared(records, shown.used)
     tab("What is kept here", "about", about)
-    tab("Session", "session", lambda: session.offer(opened))
+    tab("Session", "session", lambda: session.offer(opened, problem))
     if total:
         tab(
             f"Export {total:,} run{'s' * (total != 1)}",

@@ -14,6 +14,7 @@ from dpmc_core.experiments.store.records import Record, key_of
 from dpmc_core.experiments.store.session import MOST_BYTES, MOST_RUNS, Session, read_session
 from dpmc_core.experiments.sweeps.spec import ManyRuns
 from dpmc_core.planning.goal import ModelPlan
+from dpmc_core.wording import counted
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import job, jobs, run_store, sandbox, settings, user_data
 from pages.parts.ui import controls
@@ -21,19 +22,18 @@ from pages.parts.ui.glossary import PAGES
 from pages.parts.ui.on_screen import download
 
 
-def opened() -> Session | None:
-    """The session of the file that the visitor brought; a sentence where it is none."""
+def opened() -> tuple[Session | None, str]:
+    """The session of the file that the visitor brought; what is wrong where it is none."""
     brought = st.session_state.get(user_data.BROUGHT)
     if brought is None:
-        return None
+        return None, ""
     try:
         session: Session = once(
             user_data.OPENED, brought, "Opening the session…", lambda: _read(*brought)
         )
-        return session
+        return session, ""
     except DPMCError as error:
-        controls.show_error(error)
-        return None
+        return None, str(error)
 
 
 def _read(name: str, content: bytes) -> Session:
@@ -57,7 +57,7 @@ def rows(
     return chosen, shown.used & {row["key"] for row in chosen}
 
 
-def offer(session: Session | None) -> None:
+def offer(session: Session | None, problem: str) -> None:
     """Draw the download of this visit's runs, the upload of a file, and the links of that."""
     st.markdown(
         "A file of what you ran in this visit, to go on another day: numbers and settings of runs, "
@@ -75,7 +75,15 @@ def offer(session: Session | None) -> None:
         icon=":material/download:",
     )
     ask_for_file("A session file (JSON)", "json", MOST_BYTES, "s", user_data.OPENED)
-    for link in () if session is None else session.links:
+    if problem:
+        controls.show_error(problem)
+    if session is None:
+        return
+    st.caption(
+        f":material/check: {counted(len(session.records), 'run', 'runs')} and "
+        f"{counted(len(session.links), 'page', 'pages')} of the file are open."
+    )
+    for link in session.links:
         page, _, query = link.partition("?")
         with suppress(ValueError):
             if page in PAGES:
