@@ -272,6 +272,7 @@ def test_irls_stands_beside_als_at_the_same_total_epsilon_two_clicks_from_home()
     verdict = app.verdict
     assert verdict.startswith("At nominal total ε = 5 (one draw), ALS's error is ")
     assert "% below IRLS's, and" in verdict
+    shows(app, "A, ALS: 20 of ε = 0.43; B, IRLS: 200 of ε = 0.131")
     assert sum(any(map(str.isalnum, word)) for word in verdict.split()) <= 21
     assert compare not in [button.label for button in app.button]  # it is what stands
     assert app.set(b_noise="gaussian").widget(compare)

@@ -284,4 +284,15 @@ def observations(results: Sequence[Named]) -> list[str]:
             f"{noisy.label}: nominal ε = {three(s.epsilon_per_draw)} for each of {s.draws:,} "
             f"releases, {three(s.epsilon)} together ({published}not a guarantee)."
         )
+    spread = [
+        (named.letter, named.result.spec.card.title, named.result.statement)
+        for named in results
+        if named.result.spec.noise.kind == "total" and named.result.statement.nominal
+    ]
+    if len({s.draws for *_, s in spread}) > 1:
+        each = "; ".join(
+            f"{letter}, {title}: {s.draws:,} of ε = {three(s.epsilon_per_draw)}"
+            for letter, title, s in spread
+        )
+        protected.insert(0, f"A total ε is spread over all releases of a run: {each}.")
     return protected[:1] + out + protected[1:]

@@ -344,8 +344,8 @@ def _method(search: Search) -> None:
     )
     if plan.vary == "epsilon" and "n_users" in parameters(type(plan.base.data)):
         st.caption(
-            "How many people half of this ε takes: *More settings*, *What is asked*, *fewest "
-            "people*, at half the ε."
+            "How many people half of this ε takes: *What is asked*, *fewest people*, at half the "
+            "ε, with data that are made in any number."
         )
 
 
