@@ -450,7 +450,7 @@ def _line(one: Judged) -> dict[str, object]:
 
 
 def _plain_number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}".replace("-", "−") if isinstance(value, float) else str(value)
 
 
 def _stated(mine: RowResult) -> str:
