@@ -368,7 +368,7 @@ def _count(name: str, content: bytes, delta: float) -> None:
             "plan.py",
             label="Plan what follows (Several statistics)",
             icon=":material/target:",
-            query_params={"n_kind": "project"},
+            query_params={"n_kind": "Several statistics"},
         )
     except DPMCError as error:
         controls.show_error(error)

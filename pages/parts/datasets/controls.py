@@ -53,7 +53,8 @@ _MENUS = {
     "documents": {"factorization": "f_data"},
     "images": {"factorization": "f_data"},
 }
-_MODEL_PLAN = {"n_kind": "model", "n_method": ALGORITHMS["moments"].title}
+# titles, as addresses have them: names are translated there, and Back would come by this page again
+_MODEL_PLAN = {"n_kind": "A model", "n_method": ALGORITHMS["moments"].title}
 
 
 def own_form() -> None:
