@@ -255,7 +255,7 @@ def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     compared = noisy.beyond.than("the best baseline")
     return [
         f"**Typical error** (RMSE): {three(clean.error)} without noise, **{three(noisy.error)}** "
-        f"with it, {compared} ({three(clean.baseline)}). Each person's own device predicts, with "
+        f"with it, {compared} ({three(clean.baseline)}). Each person's device predicts, with "
         "their own ratings.",
         f"Odds and picture have the same ε: {noisy.label}. It protects all ratings of one person.",
     ]
