@@ -287,7 +287,8 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    name_above(fig, hovermode="closest")
+    # two names beside each other on a phone, where a column of them would be cut
+    name_above(fig, hovermode="closest", legend={"entrywidth": 86})
     fig.update_xaxes(
         type="log",
         **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),

@@ -115,7 +115,7 @@ def series_chart(
     )
     fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
     fig.update_layout(
-        height=430 if down == 1 else 300 * down + 60,
+        height=345 if down == 1 else 300 * down + 60,  # all of it is on a first screen
         margin={"t": 40, "r": 20, "b": 70},
         showlegend=True,
         legend={"yref": "container", "y": 0},
