@@ -88,9 +88,7 @@ def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float)
 
 
 @given(alphas, st.floats(0.001, 30), st.floats(0, 1))
-def test_the_laws_pieces_are_those_of_the_formulas_page(
-    alpha: float, shift: float, share: float
-) -> None:
+def test_the_laws_pieces_are_those_of_the_thesis(alpha: float, shift: float, share: float) -> None:
     """huber-thesis eq. 4.3–4.5 and appendix A, with the misprints mended."""
     a, d, half = alpha, shift, alpha * alpha / 2
     noise = Huber(alpha=alpha)

@@ -203,62 +203,17 @@ def table_1() -> None:
     )
 
 
-_FORMULAS = {  # one a line: on a phone a row of them would be cut
-    "Huber's loss, and its derivative: the influence of a deviation t": (
-        r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
-        r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}",
-        r"\psi_\alpha(t)=\rho_\alpha'(t)=\max(-\alpha,\min(t,\alpha))",
-    ),
-    "Density": (
-        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
-        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
-    ),
-    "Variance": (
-        r"\sigma^2=s^2\left(1+\Big(\tfrac{2}{\alpha}+\tfrac{4}{\alpha^3}\Big)"
-        r"\frac{e^{-\alpha^2/2}}{Z(\alpha)}\right)",
-    ),
-    "Distribution function at scale 1": (
-        r"F(x)=\begin{cases}\frac{1}{\alpha Z}e^{\alpha x+\alpha^2/2}&x<-\alpha\\[2pt] "
-        r"\tfrac12+\frac{1}{Z}\sqrt{\tfrac{\pi}{2}}\,\mathrm{erf}(x/\sqrt2)&|x|\le\alpha\\[2pt] "
-        r"1-\frac{1}{\alpha Z}e^{-\alpha x+\alpha^2/2}&x>\alpha\end{cases}",
-    ),
-    "Its inverse, from which samples are drawn (y₁ = F(−α), y₂ = F(α))": (
-        r"F^{-1}(y)=\begin{cases}-\frac{\alpha}{2}+\frac1\alpha\log(\alpha Zy)&y<y_1\\[2pt] "
-        r"\sqrt2\,\mathrm{erf}^{-1}\!\big(\sqrt{\tfrac{2}{\pi}}\,Z\,(y-\tfrac12)\big)"
-        r"&y_1\le y\le y_2\\[2pt] "
-        r"\frac{\alpha}{2}-\frac1\alpha\log(\alpha Z(1-y))&y>y_2\end{cases}",
-    ),
-    "Privacy loss at scale 1": (r"g(x)=\log\frac{p(x)}{p(x+\Delta)}",),
-    "Its five pieces where Δ ≤ 2α": (
-        r"g(x)=\begin{cases}-\alpha\Delta&x\le-\alpha-\Delta\\ "
-        r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2&-\alpha-\Delta<x\le-\alpha\\ "
-        r"\Delta x+\tfrac12\Delta^2&-\alpha<x\le\alpha-\Delta\\ "
-        r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2&\alpha-\Delta<x\le\alpha\\ "
-        r"\alpha\Delta&x>\alpha\end{cases}",
-    ),
-    "And where Δ > 2α": (
-        r"g(x)=\begin{cases}-\alpha\Delta&x\le-\alpha-\Delta\\ "
-        r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2&-\alpha-\Delta<x\le\alpha-\Delta\\ "
-        r"\alpha(2x+\Delta)&\alpha-\Delta<x\le-\alpha\\ "
-        r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2&-\alpha<x\le\alpha\\ "
-        r"\alpha\Delta&x>\alpha\end{cases}",
-    ),
-    "What the mechanism guarantees": (
-        r"\varepsilon=\frac{\alpha\Delta}{s}",
-        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
-    ),
-}
-
-
 def formulas() -> None:
     """Show the formulas of the page."""
-    for what, lines in _FORMULAS.items():
-        st.markdown(f"**{what}**")
-        for formula in lines:
-            st.latex(formula)
+    for formula in (  # one a line: on a phone a row of them would be cut
+        r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
+        r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}",
+        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
+        r"\varepsilon=\frac{\alpha\Delta}{s}",
+        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
+        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
+    ):
+        st.latex(formula)
     st.caption(
-        "huber-paper eq. 2–4, Theorem 2.1 and appendix A; huber-thesis eq. 4.3–4.5, whose printed "
-        "inverse has a + before its last logarithm, and A.43 another third piece of g: *Papers* "
-        "shows both checks. At scale s, x and Δ are divided by s. α may be "
-        f"{LIMITS['alpha'].allowed}."
+        f"huber-paper eq. 2–3 and Theorem 2.1, with scale s. α may be {LIMITS['alpha'].allowed}."
     )
