@@ -21,6 +21,10 @@ MARKS_all := -m "not nightly"
 ifeq ($(filter $(TESTS),short no-browser all nightly),)
   $(error TESTS = $(TESTS): it must be short, no-browser, all or nightly)
 endif
+# uv needs seconds where pip needs minutes; pip also reads its own settings of where packages are
+install = { $(BIN)/python -m pip install --quiet uv && \
+  $(BIN)/uv pip install --quiet --upgrade --python $(BIN)/python -r $(1); } || \
+  $(BIN)/python -m pip install --quiet --upgrade -r $(1)
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
 .PHONY: run test lint audit format bench docs lock clean
@@ -69,10 +73,10 @@ $(BIN)/python:
 
 $(VENV)/.run-$(VERSIONS): $(RUN_FILE) $(PARTS) | $(BIN)/python
 	rm -f $(VENV)/.run-* $(VENV)/.dev-*
-	$(BIN)/python -m pip install --quiet --upgrade -r $(RUN_FILE)
+	$(call install,$(RUN_FILE))
 	touch $@
 
 $(VENV)/.dev-$(VERSIONS): $(DEV_FILE) $(RUN_FILE) $(PARTS) | $(BIN)/python
 	rm -f $(VENV)/.run-* $(VENV)/.dev-*
-	$(BIN)/python -m pip install --quiet --upgrade -r $(DEV_FILE)
+	$(call install,$(DEV_FILE))
 	touch $@ $(VENV)/.run-$(VERSIONS)
