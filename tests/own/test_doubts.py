@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own
-from dpmc_core.datasets.own.cells import coded, option_text
+from dpmc_core.datasets.own.cells import coded, numbers, numbers_of, option_text
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
@@ -26,6 +26,24 @@ def jokes(header: bool = False, users: int = 60, items: int = 12) -> bytes:
     rows = [",".join(f"{value:g}" for value in row) for row in cells]
     names = [",".join(["rated", *(f"joke {k}" for k in range(items))])] if header else []
     return "\n".join([*names, *rows]).encode()
+
+
+def test_columns_are_the_same_numbers_together_as_each_alone() -> None:
+    frame = pd.DataFrame(
+        {
+            "words": ["1,5", "x", "true"],
+            "whole": [1, 2, 3],
+            "parts": [0.5, np.nan, np.inf],
+            "flags": [True, False, True],
+            "gaps": pd.array([1, None, 3], dtype="Int64"),
+            "more words": ["", "-1e3", "n/a"],
+        }
+    )
+    for some in (list(frame), ["words", "more words"], ["gaps", "flags", "parts"], []):
+        alone = {name: numbers(frame[name]) for name in some}
+        pd.testing.assert_frame_equal(
+            numbers_of(frame[some]), pd.DataFrame(alone, index=frame.index), check_column_type=False
+        )
 
 
 def test_codes_and_counts_are_recognised_and_asked_about() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpmc_core.datasets.own.cells import numbers
+from dpmc_core.datasets.own.cells import numbers_of
 from dpmc_core.datasets.own.guesses.columns import column_of
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.tables import numbered
@@ -57,7 +57,7 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
         twice = labels[int(np.argmax(np.bincount(places) > 1))]
         raise DataError(f"{file}: the item {twice!r} is there twice.")
     order = np.argsort(places)
-    values = frame[columns].apply(numbers).to_numpy(dtype=np.float64)[order]
+    values = numbers_of(frame[columns]).to_numpy(dtype=np.float64)[order]
     for item, k in np.argwhere(~np.isfinite(values)):
         raise DataError(
             f"{file}: {columns[k]} of {labels[item]!r} is {frame[columns[k]].iloc[order[item]]!r}; "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers, option_text
+from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers_of, option_text
 from dpmc_core.datasets.own.guesses.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.guesses.delimited import Table
 from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
@@ -166,7 +166,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         name for k, (name, kind) in enumerate(frame.dtypes.items())
         if name in names and (k < _MOST_CONVERTED or kind.kind in NUMBERS)
     ]  # fmt: skip
-    cells = frame[able].apply(numbers).dropna(axis="columns", how="all")
+    cells = numbers_of(frame[able]).dropna(axis="columns", how="all")
     totals: tuple[str, ...] = ()
     if key in frame.columns:
         # in a long table only names tell: a row says one number
@@ -488,11 +488,11 @@ def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
 
 def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     """Columns most of whose numbers are far from where those of the other columns are."""
-    values = cells.head(_LOOKED_AT).to_numpy()
-    some = np.isfinite(values).any(axis=0)
+    values = cells.head(_LOOKED_AT)
+    some = np.isfinite(values.to_numpy()).any(axis=0)
     if some.sum() < 4:
         return ()
-    low, middle, high = np.nanquantile(values[:, some], [0.1, 0.5, 0.9], axis=0)
+    low, middle, high = values.loc[:, some].quantile([0.1, 0.5, 0.9]).to_numpy()
     bottom, top = float(np.median(low)), float(np.median(high))
     room = max(top - bottom, 3.0)
     away = (middle > top + room) | (middle < bottom - room)

@@ -23,6 +23,7 @@ from dpmc_core.datasets.own.cells import (
     not_rated,
     number,
     numbers,
+    numbers_of,
 )
 from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.own.guesses.delimited import HEADERS, SEPARATORS
@@ -245,18 +246,19 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     if reading.index not in ("", "none"):
         check_column(frame, "index", reading.index)
     passed = {named_by, reading.index, *reading.without}
-    held = {c: numbers(frame[c]) for c in frame.columns if c not in passed}
-    held = {c: column for c, column in held.items() if column.notna().any()}
-    if not held:
+    able = frame[[c for c in frame.columns if c not in passed]]
+    held = numbers_of(able).dropna(axis="columns", how="all")
+    if not held.size:
         raise DataError(f"No column besides the {down}s' holds a number; is this one rating a row?")
     columns = list(held)
     # as they stand only where there is something to tell about them
+    kinds = able.dtypes
     plain = all(
-        frame[c].dtype.kind in NUMBERS
-        or ((column.notna() | not_rated(frame[c])).all() and not decimal_commas(frame[c]).any())
-        for c, column in held.items()
+        kinds[c].kind in NUMBERS
+        or ((held[c].notna() | not_rated(frame[c])).all() and not decimal_commas(frame[c]).any())
+        for c in columns
     )
-    cells = pd.DataFrame(held) if plain else frame[columns]
+    cells = held if plain else frame[columns]
     # numbers of users and items, not their names: there may be thirty million cells
     rows, named = pd.factorize(frame[named_by] if named_by else np.arange(1, len(frame) + 1))
     long_columns = {

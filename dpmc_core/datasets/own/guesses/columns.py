@@ -109,9 +109,11 @@ def _parts(word: str) -> list[str]:
         return [word]
     for end in _OF_AN_ID:
         begin = word.removesuffix(end)
-        if begin != word and (begin in _ROLES or any(begin.endswith(w) for w in _LONG)):
+        if begin != word and (begin in _ROLES or begin.endswith(_LONG)):
             return [begin if begin in _ROLES else next(w for w in _LONG if begin.endswith(w)), end]
-    return [next((w for w in _LONG if word.removesuffix("s").endswith(w)), word)]
+    single = word.removesuffix("s")
+    # of thousands of columns most end in none: all at once is asked first
+    return [next(w for w in _LONG if single.endswith(w)) if single.endswith(_LONG) else word]
 
 
 @dataclass(frozen=True)
