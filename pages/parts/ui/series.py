@@ -113,7 +113,7 @@ def series_chart(
         vertical_spacing=0.36 / down,
         subplot_titles=titles if any(titles) else None,
     )
-    fig.update_yaxes(title={"text": y_title if down == 1 else wrapped(y_title)}, col=1)
+    fig.update_yaxes(title={"text": wrapped(y_title, 40) if down == 1 else wrapped(y_title)}, col=1)
     fig.update_layout(
         height=345 if down == 1 else 300 * down + 60,  # all of it is on a first screen
         margin={"t": 40, "r": 20, "b": 70},
