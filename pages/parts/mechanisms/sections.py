@@ -203,17 +203,64 @@ def table_1() -> None:
     )
 
 
+# a formula stands on a line of its own; of one in pieces each is a line, with where it holds: a
+# phone would have to scroll wide ones
+_FORMULAS: dict[str, tuple[str | tuple[str, str], ...]] = {
+    "Huber's loss, and its derivative: the influence of a deviation t": (
+        (r"\rho_\alpha(t)=t^2/2", r"|t|\le\alpha"),
+        (r"\rho_\alpha(t)=\alpha|t|-\alpha^2/2", r"|t|>\alpha"),
+        r"\psi_\alpha(t)=\rho_\alpha'(t)=\max(-\alpha,\min(t,\alpha))",
+    ),
+    "Density": (
+        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
+        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
+    ),
+    "Variance": (
+        r"\sigma^2=s^2\left(1+\Big(\tfrac{2}{\alpha}+\tfrac{4}{\alpha^3}\Big)"
+        r"\frac{e^{-\alpha^2/2}}{Z(\alpha)}\right)",
+    ),
+    "Distribution function at scale 1": (
+        (r"F(x)=\tfrac{1}{\alpha Z}e^{\alpha x+\alpha^2/2}", r"x<-\alpha"),
+        (r"F(x)=\tfrac12+\tfrac{1}{Z}\sqrt{\pi/2}\,\mathrm{erf}(x/\sqrt2)", r"|x|\le\alpha"),
+        (r"F(x)=1-\tfrac{1}{\alpha Z}e^{-\alpha x+\alpha^2/2}", r"x>\alpha"),
+    ),
+    "Its inverse, from which samples are drawn": (
+        (r"-\tfrac{\alpha}{2}+\tfrac1\alpha\log(\alpha Zy)", r"y<F(-\alpha)"),
+        (r"\sqrt2\,\mathrm{erf}^{-1}\big(\sqrt{2/\pi}\,Z\,(y-\tfrac12)\big)", r"\text{y between}"),
+        (r"\tfrac{\alpha}{2}-\tfrac1\alpha\log(\alpha Z(1-y))", r"y>F(\alpha)"),
+    ),
+    "Privacy loss g(x) = log p(x) − log p(x + Δ) at scale 1, by the first that holds, if Δ ≤ 2α": (
+        (r"-\alpha\Delta", r"x\le-\alpha-\Delta"),
+        (r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2", r"x\le-\alpha"),
+        (r"\Delta x+\tfrac12\Delta^2", r"x\le\alpha-\Delta"),
+        (r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2", r"x\le\alpha"),
+        (r"\alpha\Delta", r"x>\alpha"),
+    ),
+    "And if Δ > 2α": (
+        (r"-\alpha\Delta", r"x\le-\alpha-\Delta"),
+        (r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2", r"x\le\alpha-\Delta"),
+        (r"\alpha(2x+\Delta)", r"x\le-\alpha"),
+        (r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2", r"x\le\alpha"),
+        (r"\alpha\Delta", r"x>\alpha"),
+    ),
+    "What the mechanism guarantees": (
+        r"\varepsilon=\frac{\alpha\Delta}{s}",
+        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
+    ),
+}
+
+
 def formulas() -> None:
     """Show the formulas of the page."""
-    for formula in (  # one a line: on a phone a row of them would be cut
-        r"\rho_\alpha(t)=\begin{cases}t^2/2&|t|\le\alpha\\ "
-        r"\alpha|t|-\alpha^2/2&|t|>\alpha\end{cases}",
-        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
-        r"\varepsilon=\frac{\alpha\Delta}{s}",
-        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
-        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
-    ):
-        st.latex(formula)
+    for heading, lines_of in _FORMULAS.items():
+        pieces = [f"- ${x[0]}$ for ${x[1]}$" for x in lines_of if isinstance(x, tuple)]
+        st.markdown("\n".join([f"**{heading}**", "", *pieces]))
+        for formula in lines_of:
+            if isinstance(formula, str):
+                st.latex(formula)
     st.caption(
-        f"huber-paper eq. 2–3 and Theorem 2.1, with scale s. α may be {LIMITS['alpha'].allowed}."
+        "huber-paper eq. 2–4, Theorem 2.1 and appendix A; huber-thesis eq. 4.3–4.5, whose printed "
+        "inverse has another sign before its last logarithm, and A.43 another third piece of g: "
+        "*Papers* has both checks. At scale s, x and Δ are divided by s. α may be "
+        f"{LIMITS['alpha'].allowed}."
     )
