@@ -7,6 +7,7 @@ leaves of the ratings, so that zero means "as usual".
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
@@ -14,11 +15,25 @@ from scipy.sparse.linalg import svds
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import fit_baselines
-from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank
+from dpmc_core.completion.common.parameters import Iterations, Rank
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
+
+Threshold = Annotated[
+    float,
+    Limit(
+        "reg",
+        1e-3,
+        1e4,
+        "threshold τ by which SVT and tri-factorisation shrink singular values; of SVT in mean "
+        "singular values of what the user + item predictor leaves",
+        label="Threshold τ of singular values",
+        step=0.1,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,7 @@ class TrifactorConfig(TruncatedSVDConfig):
     """``reg`` is how much singular values are shrunk."""
 
     iterations: Iterations = 20
-    reg: Penalty = 10.0
+    reg: Threshold = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +64,7 @@ class SVTConfig(TrifactorConfig):
     """
 
     iterations: Iterations = 5
-    reg: Penalty = 20.0
+    reg: Threshold = 20.0
 
 
 class _Residuals:

@@ -85,6 +85,13 @@ _WELL: dict[str, Settings] = {
     "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
 }
 _USUAL: Settings = {"rank": 32, "reg": 10.0, "iterations": 20, "inner": 10, "test_fraction": 0.2}
+# thresholds of singular values that did well on held-out ratings
+_THRESHOLDS = {"low-rank": 0.5, "orthogonal": 0.5, "skewed": 10.0}
+
+
+def usual_threshold(dataset: str) -> float:
+    """τ of SVT and tri-factorisation for a dataset: by its held-out ratings too, as λ is."""
+    return _THRESHOLDS.get(dataset, 20.0)
 
 
 def preset(name: str, dataset: str) -> Settings:

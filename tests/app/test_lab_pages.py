@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from urllib.parse import urlencode
 
 import plotly.graph_objects as go
 import pytest
@@ -15,11 +16,14 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, rows_of, stored
-from dpmc_core.experiments.papers.compute import judged
+from dpmc_core.experiments.papers.compute import judged, spec_of
 from dpmc_core.experiments.store.records import Record, failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.wording import printed_in
+from pages.parts.completion.controls import Asked
 from pages.parts.frame import share
+from pages.parts.frame.study import Built
 from pages.parts.lessons import lessons
 from pages.parts.papers.drawing import CURVES, drawing
 from pages.parts.papers.view import as_printed
@@ -27,6 +31,7 @@ from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from pages.parts.ui import run_panel
+from pages.parts.ui.declared import completion_link
 from tests.app.visits import SWEEP, TINY, Visit, open_page, opened, shows
 
 
@@ -330,6 +335,34 @@ def test_a_row_is_run_again_live() -> None:
     options = app.widget("p_row_huber-table-1").options
     assert options[0] == "variance 1, Gaussian noise, δ = 10⁻⁵"
     shows(app.press("run-row"), "exactly as stored")
+
+
+def test_settings_are_shown_as_printed_beside_the_rows_made_with_others() -> None:
+    app = opened("papers?p_paper=dpals&p_entry_dpals=dpals-table-4&tab=rows")
+    shows(app, "What else is printed there")
+    settings = app.dataframe[-1].value
+    printed = [p.text for p in printed_in("dpals", "4") if p.metric == "lam"]
+    assert [text for text in settings["λ"] if isinstance(text, str)] == printed
+
+
+@pytest.mark.parametrize(
+    "table", ["huber-table-3", "huber-table-4", "huber-table-5", "dpals-figure-3", "dpals-figure-4"]
+)
+def test_a_row_leads_to_the_page_that_runs_it(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of each algorithm, with and without noise."""
+    specs = {
+        (spec.card.name, spec.noise.mechanism): spec
+        for row in rows_of(table)
+        if (spec := spec_of(row, 7)) is not None
+    }
+    links = {name: link for name, s in specs.items() if (link := completion_link(s)) is not None}
+    assert {name for name, _ in specs.keys() - links.keys()} <= {"dpals"}  # item_share, say
+    built, build = list[Built](), Asked.build
+    monkeypatch.setattr(Asked, "build", lambda asked: built.append(build(asked)) or built[-1])
+    for name, link in links.items():
+        app = opened(f"completion?{urlencode(link)}")
+        assert built[-1].specs == (specs[name],)
+        assert "From the address" not in app.texts()
 
 
 # ---- Runs ----------------------------------------------------------------------------------------

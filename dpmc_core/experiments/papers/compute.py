@@ -290,12 +290,16 @@ def new_trial(row: Row, seed: int) -> float:
     """
     if row.exact is not None:
         return row.exact()
-    (both,) = seeds_of(seed, 1)
     if row.measured is not None:
-        return row.measured(both[0])
-    if row.spec is None:
+        return row.measured(seeds_of(seed, 1)[0][0])
+    if (spec := spec_of(row, seed)) is None:
         raise DataError("This row cannot be computed here.")
-    return taken(row, record_of(run_single_threaded(row.spec(*both))))
+    return taken(row, record_of(run_single_threaded(spec)))
+
+
+def spec_of(row: Row, seed: int) -> RunSpec | None:
+    """The run of a new trial of ``row``; None where it takes none."""
+    return None if row.spec is None else row.spec(*seeds_of(seed, 1)[0])
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,22 @@ from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.presets import LIKING, PEOPLE, PRESETS, WELL_REGULARISED, fitted, preset
+from dpmc_core.experiments.presets import (
+    LIKING,
+    PEOPLE,
+    PRESETS,
+    WELL_REGULARISED,
+    fitted,
+    preset,
+    usual_threshold,
+)
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
+from pages.parts.ui.declared import SHARED, USER_KEYS
 from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
 from pages.parts.ui.run_panel import run_next
 
@@ -49,7 +58,6 @@ TITLES = {
     "recommend": {name: a.title for name, a in ALGORITHMS.items() if a.recommend is not None},
 }
 FOR_RATINGS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "rating")
-SHARED = ("rank", "reg", "iterations")  # of these, algorithms for users have boxes of their own
 # what the noise of a configuration protects, if any
 PROTECTS = {
     "user": ":material/shield: one user",
@@ -274,13 +282,6 @@ USER_TITLES = {
 FIRST: dict[str, Any] = {
     name: PEOPLE[name] for name in ("dataset", "n_users", "n_items", "n_ratings")
 }
-# fields whose widget goes by another name
-KEYS = {
-    "items_per_user": "k",
-    "item_share": "beta",
-    "global_penalty": "penalty",
-    **{name: f"user_{name}" for name in SHARED},
-}
 FIRST_METHOD = {"k": 50, "nuclear": 1.0}  # where the other boxes start: smaller sets than usual
 NUMBERS = (*SHARED, "item_share", "clip_norm")
 
@@ -295,7 +296,9 @@ def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
     )
     if question == "recommend":
         usual |= LIKING | ({"item_share": PEOPLE["item_share"]} if synthetic else {})
-    return {KEYS.get(name, name): value for name, value in fitted(usual, dataset).items()}
+    else:
+        usual["threshold"] = usual_threshold(dataset)
+    return {USER_KEYS.get(name, name): value for name, value in fitted(usual, dataset).items()}
 
 
 def use_numbers() -> None:
@@ -337,11 +340,12 @@ def user_controls(dataset: str, question: str) -> dict[str, Any]:
         return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
     st.markdown("**Where users are protected**")
     fields: dict[str, Any] = {
-        n: declared.box(f"dpals.{n}", KEYS[n], usual[KEYS[n]], why="Users") for n in SHARED
+        n: declared.box(f"dpals.{n}", USER_KEYS[n], usual[USER_KEYS[n]], why="Users")
+        for n in SHARED
     }
     # likes are 1 or nothing; a penalty on what was not liked is theirs alone
     other = "centring" if question == "recommend" else "global_penalty"
-    return fields | declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, KEYS)
+    return fields | declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, USER_KEYS)
 
 
 def one_configuration(question: str) -> dict[str, Any]:
@@ -417,14 +421,15 @@ def form(row: DeltaGenerator) -> Asked:
     dataset = shared["dataset"]
     with settings:
         shared |= shape_controls(dataset, FIRST)
-        of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}}
+        of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}, "": {}}
         with controls.place():
             if question == "compare":
                 of["rating"] = rating_controls(dataset)
+                # without privacy: as many factors as ALS
+                tau = declared.box("svt.reg", "threshold", usual_threshold(dataset))
+                of[""] = {"rank": of["rating"]["rank"], "reg": tau}
         with controls.place():
             of["user"] = user_controls(dataset, question)
-        # methods without privacy: as many factors and as much regularisation as ALS
-        of[""] = {name: of["rating"][name] for name in ("rank", "reg") if of["rating"]}
         noise = controls.place()
         shared |= _data_and_delta(dataset, question)
         chance = controls.place()

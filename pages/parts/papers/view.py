@@ -16,6 +16,7 @@ from pandas.io.formats.style import Styler
 
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.errors import DPMCError
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.papers import (
     ENTRIES,
@@ -38,6 +39,7 @@ from dpmc_core.experiments.papers.compute import (
     Trial,
     judged,
     prediction_interval,
+    spec_of,
 )
 from dpmc_core.experiments.papers.row import Row, name_of, part, phrases, row_names, value_name
 from dpmc_core.experiments.studies.engine import StudyResult
@@ -91,6 +93,8 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
     if job is not None and job.active:
         run_panel.watch(job, "trial", lambda: False)
         return
+    if (spec := spec_of(row, seed)) is not None:
+        _with_its_settings(row, spec)
     before = result.row(row_id)
     trials = len(before.values) + len(before.failed)
     st.caption(
@@ -110,6 +114,18 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
         trial = job.specs[0]
         row = next(r for r in rows if r.id == trial.row)
         outcome(row, labels[row.id], result.row(row.id), job.results[0], trial.seed)
+
+
+def _with_its_settings(row: Row, spec: RunSpec) -> None:
+    """Lead to the page that runs ``spec`` of a ``row``, and say its command."""
+    if (link := declared.completion_link(spec)) is not None:
+        st.page_link(
+            "completion.py",
+            label=f"See this row live on the {PAGES['completion'].title} page",
+            icon=":material/arrow_forward:",
+            query_params={**link, "clip": str(row.take == "value").lower(), "run": "1"},
+        )
+    st.markdown(f"`{spec.command()}`")
 
 
 COLOURS = {REPRODUCED: "#009E73", TREND: "#0072B2", DIFFERS: "#D55E00", UNPRINTED: "#666666"}
@@ -309,11 +325,14 @@ def _live(entry: Entry) -> None:
         )
 
 
-def _printed_lines(entry: Entry) -> list[dict[str, str]]:
-    """Return the numbers of a printed table, one line for each setting."""
+def _printed_lines(entry: Entry, rows: Sequence[Judged] = ()) -> list[dict[str, str]]:
+    """Return the numbers of a printed table that no row is of, one line for each setting."""
     paper, _, table = entry.source.partition("-table-")
+    of_rows = {one.row.printed.metric for one in rows if one.row.printed}
     lines: dict[str, dict[str, str]] = {}
     for p in printed_in(paper, table):
+        if p.metric in of_rows:
+            continue
         words = {part(name).title: value_name(name, value) for name, value in p.setting.items()}
         lines.setdefault(name_of(p.setting), words)[part(p.metric).title] = p.text
     return list(lines.values())
@@ -413,6 +432,9 @@ def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> N
     ]
     if same:
         st.caption("In all rows: " + ", ".join(same) + ".")
+    if settings := _printed_lines(entry, rows):
+        st.markdown("**What else is printed there**")
+        st.dataframe(settings, hide_index=True, alt=f"Settings of {entry.place} as printed.")
     left, right = st.columns(2)
     with left:
         download(

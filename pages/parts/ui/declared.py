@@ -8,10 +8,27 @@ import streamlit as st
 
 from dpmc_core.config import Choice, parameters
 from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.configs import RatingsData, config_of
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from pages.parts.ui.controls import capitalized, choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
-from pages.parts.ui.looks import lowered
+from pages.parts.ui.looks import TOTALS, lowered
+
+# what algorithms that protect users have boxes of their own for
+SHARED = ("rank", "reg", "iterations")
+# their fields whose box on *Completion* goes by another name
+USER_KEYS = {
+    "items_per_user": "k",
+    "item_share": "beta",
+    "global_penalty": "penalty",
+    **{name: f"user_{name}" for name in SHARED},
+}
+
+_OF_A_CONFIGURATION = {
+    "algorithm", "mechanism", "alpha", "delta", "epsilon", "variance", "total_epsilon",
+    "nominal_epsilon",
+}  # fmt: skip
 
 
 def box(
@@ -103,3 +120,40 @@ def titles(owners: Iterable[str]) -> dict[str, Titles]:
     declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
     rules = {name: param.rule for one in declarations for name, param in one}
     return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
+
+
+def completion_link(spec: RunSpec) -> dict[str, str] | None:
+    """Make the settings of an address of *Completion* whose one configuration is ``spec``, with its
+    seed held; None where the page has no box for one of them.
+    """
+    card, noise, changes = spec.card, spec.noise, spec.changes()
+    of_data = {*parameters(config_of(spec.dataset))} - {*parameters(RatingsData)}
+    boxed = {"dataset", "test_fraction", "seed", *of_data}
+    able = {"rank", "reg"} if not card.unit else {*parameters(card.config)} - {"global_penalty"}
+    boxed |= {n for n, p in parameters(card.config).items() if n in able and p.rule.label}
+    link = {"question": "compare", "n": "1", "a_algorithm": card.name, "new_seed": "false"}
+    if noise.kind != "none":
+        by, amount = noise.amount(), getattr(noise, noise.field())
+        link |= {"a_noise": noise.mechanism, "delta": str(noise.delta)}
+        if by == "total_epsilon":
+            if amount not in TOTALS:
+                return None
+            link["total_epsilon"] = f"{amount:g}"
+        else:
+            link[f"a_{by}"] = str(amount)
+        if card.unit == "rating":
+            link |= {"a_by": by, "a_own_alpha": str(noise.alpha is not None).lower()}
+        if noise.alpha is not None:
+            link["a_alpha"] = str(noise.alpha)
+    elif card.unit:
+        link["a_noise"] = "none"
+    keys = {"user": USER_KEYS, "": {"reg": "threshold"}}.get(card.unit, {})
+    optional = {name for name, param in parameters(card.config).items() if param.optional}
+    for name, value in spec.flat().items():
+        if name in boxed and value is not None:
+            link[keys.get(name, name)] = str(value)
+            if name in optional:
+                link[f"own_{name}"] = "true"
+        elif name in changes and name not in _OF_A_CONFIGURATION:
+            return None
+    return link
