@@ -412,7 +412,7 @@ def test_claims_are_paired_arithmetic() -> None:
         values = shared[r.id.rsplit("mechanism", 1)[0]] + worse
         results.append(RowResult(id=r.id, values=tuple(values)))
     invented = replace(stored("huber-table-3"), rows=tuple(results))
-    laplace, gaussian, _ = contrasts("huber-table-3", invented)
+    laplace, gaussian, *others = contrasts("huber-table-3", invented)
     for c in (laplace, gaussian):
         assert (c.settings, c.lower, c.higher, c.pooled.pairs) == (12, 0, 12, 10)
         assert c.pooled.mean == pytest.approx(0.01, abs=1e-4)
@@ -422,6 +422,24 @@ def test_claims_are_paired_arithmetic() -> None:
     assert laplace.printed == pytest.approx(np.mean(apart))
     assert all("worse" in sentence for sentence in claims("huber-table-3", invented)[:2])
     assert claims("huber-table-1", stored("huber-table-1")) == []
+    # of other conclusions: which rows they pair, and one against its own sum
+    settings = {c.one: c.settings for c in others}
+    assert settings.pop("IRLS with Huber noise at 5 % observed") == 2
+    assert {settings.pop(f"IRLS with Huber noise of variance {v}") for v in (1, 2)} == {3}
+    assert {*settings.values()} == {6}
+    assert len(settings) == 8
+    means = {r.id: np.mean(r.values) for r in results if "none" not in r.id}
+    few = {i: x for i, x in means.items() if "variance=2;observed=0.05" in i}
+    (c,) = (c for c in others if c.one == "Variance 2 at 5 % observed")
+    apart = [x - means[i.replace("variance=2", "variance=1")] for i, x in few.items()]
+    assert c.pooled.mean == pytest.approx(np.mean(apart))
+    assert "1.00 times the standard deviation" in claims("huber-table-3", invented)[-1]
+    wider = [
+        replace(r, values=tuple(3 * np.array(r.values))) if "laplace" in r.id else r
+        for r in results
+    ]
+    tripled = replace(invented, rows=tuple(wider))
+    assert "3.00 times the standard deviation" in claims("huber-table-3", tripled)[-1]
 
 
 def inverse() -> list[str]:

@@ -3,6 +3,8 @@
 Sentences computed from stored trials for the conclusions that can be judged.
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,18 +35,50 @@ class Contrast:
     outside: int
 
 
-def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
-    """Huber against Laplace and Gaussian noise in one algorithm.
+# what section 4 concludes on: what it is called and its settings, and the same of the other, which
+# has all else of the first
+_IRLS, _ALS = {"algorithm": "irls"}, {"algorithm": "als"}
+_HUBER, _LAPLACE, _GAUSSIAN = ({"mechanism": name} for name in ("huber", "laplace", "gaussian"))
+_CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
+    ("Huber noise", _HUBER, "Laplace noise", _LAPLACE),
+    ("Huber noise", _HUBER, "Gaussian noise", _GAUSSIAN),
+    ("IRLS with Huber noise", _IRLS | _HUBER, "ALS with Huber noise", _ALS),
+    *(
+        (
+            f"IRLS with Huber noise of variance {variance}",
+            _IRLS | _HUBER | {"variance": variance},
+            "ALS with it",
+            _ALS,
+        )
+        for variance in ("1", "2")
+    ),
+    ("IRLS with Laplace noise", _IRLS | _LAPLACE, "ALS with Laplace noise", _ALS),
+    ("IRLS with Gaussian noise", _IRLS | _GAUSSIAN, "ALS with Gaussian noise", _ALS),
+    ("IRLS-2 with Huber noise", {"algorithm": "irls-2"} | _HUBER, "IRLS with Huber noise", _IRLS),
+    (
+        "IRLS with Huber noise at 5 % observed",
+        _IRLS | _HUBER | {"observed": "0.05"},
+        "ALS with Gaussian noise",
+        _ALS | _GAUSSIAN,
+    ),
+    *(
+        (f"Variance 2 {where}", {"variance": "2"} | settings, "variance 1", {"variance": "1"})
+        for where, settings in (
+            ("at 5 % observed", {"observed": "0.05"}),
+            ("at 15 % observed", {"observed": "0.15"}),
+            ("of Huber noise", _HUBER),
+            ("of Laplace noise", _LAPLACE),
+            ("of Gaussian noise", _GAUSSIAN),
+        )
+    ),
+)
 
-    IRLS against ALS with Huber noise.
-    """
+
+def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
+    """The conclusions that the rows of a table can judge, each over all settings that have both."""
     out = []
-    for field, one, other, fixed in (
-        ("mechanism", "huber", "laplace", {}),
-        ("mechanism", "huber", "gaussian", {}),
-        ("algorithm", "irls", "als", {"mechanism": "huber"}),
-    ):
-        pairs = _pairs(entry, field, one, other, fixed)
+    for one, settings, other, changes in _CONTRASTS:
+        pairs = _pairs(entry, settings, changes)
         steps = [_apart(result, a, b) for a, b in pairs]
         if not steps or min(len(s) for s in steps) < 2 or len({len(s) for s in steps}) > 1:
             # a trial that overflowed somewhere would be averaged over other settings than the rest
@@ -72,19 +106,20 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
 
 
 def _pairs(
-    entry: str, field: str, one: str, other: str, fixed: dict[str, str]
+    entry: str, settings: Mapping[str, str], changes: Mapping[str, str]
 ) -> list[tuple[Row, Row]]:
-    rows = {
-        row.id: row for row in rows_of(entry) if row.spec is not None and row.printed is not None
-    }
-    by_setting = {tuple(sorted(row.setting.items())): row for row in rows.values()}
-    out = []
-    for row in rows.values():
-        if row.setting.get(field) == one and all(row.setting.get(k) == v for k, v in fixed.items()):
-            match = by_setting.get(tuple(sorted({**row.setting, field: other}.items())))
-            if match is not None:
-                out.append((row, match))
-    return out
+    """Printed rows with noise that have these ``settings``, each with the row that has
+    ``changes`` besides its own.
+    """
+    rows = [
+        row for row in rows_of(entry)
+        if row.spec is not None and row.printed is not None
+        and row.setting.get("mechanism", "none") != "none"
+    ]  # fmt: skip
+    by_setting = {tuple(sorted(row.setting.items())): row for row in rows}
+    of_one = [row for row in rows if settings.items() <= row.setting.items()]
+    others = [by_setting.get(tuple(sorted({**row.setting, **changes}.items()))) for row in of_one]
+    return [(a, b) for a, b in zip(of_one, others, strict=True) if b is not None and b is not a]
 
 
 def _apart(result: PaperResult, one: Row, other: Row) -> list[float]:
@@ -96,29 +131,41 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
     """The contrasts of a table in words; empty where it has none."""
     if result is None:
         return []
-    titles = {
-        "huber": "Huber noise",
-        "laplace": "Laplace noise",
-        "gaussian": "Gaussian noise",
-        "irls": "IRLS with Huber noise",
-        "als": "ALS with Huber noise",
-    }
     out = _against_itself(entry, result)
     for c in contrasts(entry, result):
         over_all = f"{c.pooled.mean:+.4f} ± {c.pooled.half_width:.2g} on average over settings"
         word = "no difference detected"
         if c.pooled.detected:
-            word = f"{titles[c.one]} is {'better' if c.pooled.better else 'worse'}"
+            word = f"{c.one} is {'better' if c.pooled.better else 'worse'}"
         one_by_one = (
             f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not "
             f"significantly different in {c.settings - c.lower - c.higher} (95 % for all together)"
         )
         out.append(
-            f"**{titles[c.one]} against {titles[c.other]}**, paired over trials: {over_all}: "
+            f"**{c.one} against {c.other}**, paired over trials: {over_all}: "
             f"{word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in "
             f"{c.outside} of {c.settings} settings its difference lies outside our interval."
         )
-    return out
+    return out + _spreads(entry, result)
+
+
+def _spreads(entry: str, result: PaperResult) -> list[str]:
+    """How much the trials of a setting differ by Laplace noise, against Huber noise."""
+    ratios = [
+        math.log(np.std(a, ddof=1) / np.std(b, ddof=1))
+        for one, other in _pairs(entry, _LAPLACE, _HUBER)
+        if min(len(a := result.row(one.id).values), len(b := result.row(other.id).values)) > 2
+    ]
+    if len(ratios) < 2:
+        return []
+    over = Comparison.of_runs(ratios)
+    low, middle, high = (
+        f"{math.exp(over.mean + side * over.half_width):.2f}" for side in (-1, 0, 1)
+    )
+    return [
+        f"**Spread over trials**: with Laplace noise errors have {middle} times the standard "
+        f"deviation of those with Huber noise (95 %: {low} to {high}, over {len(ratios)} settings)."
+    ]
 
 
 def _against_itself(entry: str, result: PaperResult) -> list[str]:
