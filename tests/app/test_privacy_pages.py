@@ -18,13 +18,15 @@ from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import account, state
 from dpmc_core.privacy.attack import clopper_pearson
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
+from dpmc_core.wording import three
 from pages.parts.audit import charts as audit_charts
 from pages.parts.audit.game import Rounds
 from pages.parts.budget import charts as budget_charts
 from pages.parts.budget import sections, stories
+from pages.parts.budget.charts import guess_of_rounded
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
-from tests.app.visits import Visit, open_page, shows
+from tests.app.visits import Visit, open_page, opened, shows
 
 from ..privacy.helpers import ledger, release
 
@@ -55,6 +57,31 @@ def test_budget_counts_the_papers_run_by_every_method() -> None:
     assert table["Gaussian"][0] == "–"
     assert sum("◀" in cell for cell in table["Huber"]) == 1
     shows(app, "The ε values of 1,000 releases with Huber noise sum to")
+
+
+def test_groups_and_post_processing_have_a_picture_each() -> None:
+    app = opened("budget?tab=carried-over&u_count=4&u_variance=100&u_sensitivity=1")
+    # four releases that ten people move by 10 each are one that moves by √4·10
+    ten = Gaussian(scale=10.0).epsilon_at_delta(1e-5, math.sqrt(4) * 10)
+    shows(app, f"Gaussian {three(ten)}. Group privacy")
+    assert len(app.charts) == 3
+
+
+@pytest.mark.parametrize("noise", trio(2.0), ids=lambda noise: noise.name)
+def test_rounding_never_helps_an_attacker(noise: Mechanism) -> None:
+    """Cells as fine as can be are the release itself; whole ones by the law's own masses."""
+    for sensitivity in (0.3, 1.0, 4.0):
+        whole_release = noise.best_guess(sensitivity)
+        rounded = [guess_of_rounded(noise, sensitivity, w) for w in np.geomspace(0.01, 20, 40)]
+        assert max(rounded) <= whole_release + 1e-12
+        assert rounded[0] == pytest.approx(whole_release, abs=1e-3)
+    rng = np.random.default_rng(3)  # against counted cells, which add ¼Σ√(2p/n) on average
+    cells = np.round(noise.sample((2, 400_000), rng) / 1.7 + [[0.0], [1.0 / 1.7]])
+    values = np.unique(cells)
+    shares = [[np.mean(row == value) for value in values] for row in cells]
+    counted = 0.5 + 0.25 * np.abs(np.diff(shares, axis=0)).sum()
+    most = 2 * 0.25 * math.sqrt(2 * len(values) / 400_000)
+    assert guess_of_rounded(noise, 1.0, 1.7) == pytest.approx(counted, abs=most)
 
 
 def test_moving_the_variance_does_not_mix_up_the_noises() -> None:

@@ -4,7 +4,7 @@ Pure functions from ledgers, accounts and curves to figures and the numbers in t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve
 from pages.parts.ui.series import Line, named_lines
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
+GROUPS = (1, 2, 3, 5, 10, 20)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 
 
@@ -63,6 +64,52 @@ def composition(
         x=math.log10(chosen), y=1, yref="paper", text=f"T = {chosen:,}", xanchor="right", xshift=-4
     )
     return named_lines(fig, lines), pd.DataFrame(numbers)
+
+
+def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
+    """ε for ``GROUPS`` of people who change together, one line for each mechanism's name."""
+    fig = figure(
+        "people who change together (log scale)",
+        f"ε for all of them (log scale), δ = {power(delta)}",
+        log_x=True,
+        log_y=True,
+    )
+    lines = [
+        Line(IDENTITY[name], GROUPS, [e if 0 < e < math.inf else math.nan for e in epsilons])
+        for name, epsilons in of_sizes.items()
+    ]
+    titles = {IDENTITY[name].title: list(epsilons) for name, epsilons in of_sizes.items()}
+    return named_lines(fig, lines), pd.DataFrame({"people": GROUPS, **titles})
+
+
+def rounded(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
+    """Right guesses of the best attacker on one release that is rounded, against how coarsely; as
+    released, without rounding, dotted.
+    """
+    fig = figure("rounded to multiples of … standard deviations", "right guesses in 100")
+    lines, widths = [], np.linspace(0.1, 4.0, 40)
+    numbers: dict[str, object] = {"width (standard deviations)": widths}
+    for noise in mechanisms:
+        look, whole = IDENTITY[noise.name], 100 * noise.best_guess(sensitivity)
+        guesses = [100 * guess_of_rounded(noise, sensitivity, w * noise.std) for w in widths]
+        lines.append(Line(look, widths, guesses))
+        released = replace(look, title="", marker="", dash="dot", width=1.5)
+        lines.append(Line(released, [0.0, 4.0], [whole, whole]))
+        numbers[f"{look.title}, right guesses in 100"] = guesses
+    return named_lines(fig, lines), pd.DataFrame(numbers)
+
+
+def guess_of_rounded(noise: Mechanism, sensitivity: float, width: float) -> float:
+    """The best attacker's probability of a right guess between a value and one ``sensitivity``
+    away, who sees the noisy value rounded to multiples of ``width``.
+
+    ½(1 + ½Σ|P(cell) − Q(cell)|), by the law's masses of the cells; what is cut off beyond 40
+    standard deviations is less than 1e-14.
+    """
+    reach = math.ceil((40 * noise.std + sensitivity) / width)
+    ends = (np.arange(-reach, reach + 1) + 0.5) * width
+    masses = [np.diff(noise.cdf(ends - moved)) for moved in (0.0, sensitivity)]
+    return 0.5 + 0.25 * float(np.abs(masses[0] - masses[1]).sum())
 
 
 def price_curve(alpha: float, shift_in_sd: float) -> Drawn:

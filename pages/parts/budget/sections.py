@@ -16,6 +16,7 @@ from dpmc_core.planning.project import Item, Project, share_out_after
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.privacy.statement import group_epsilon
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import MANY, MODES, Question
@@ -185,6 +186,44 @@ def attackers(counts: Counts) -> None:
         "above its noise's line (the trade-off function, f-DP). Gaussian noise exactly; the others "
         "by their privacy loss distribution, a bound."
     )
+
+
+def carried_over(counts: Counts) -> None:
+    """Draw what the guarantee means for several people, and for what is made of a release."""
+    left, right = st.columns(2)
+    question = counts.question
+    with left:
+        st.subheader("Several people at once", anchor=False)
+        with st.spinner("Composing the privacy losses…"):
+            of_sizes = {
+                noise.name: [
+                    group_epsilon(question.ledger(noise), size, question.delta)
+                    for size in charts.GROUPS
+                ]
+                for noise in counts.mechanisms
+            }
+        ten = ", ".join(
+            f"{IDENTITY[name].title} {three(epsilons[charts.GROUPS.index(10)])}"
+            for name, epsilons in of_sizes.items()
+        )
+        sentence = f"Ten people who change together, a family say, have ε = {ten}."
+        show(charts.groups(of_sizes, question.delta), "groups", sentence)
+        st.caption(
+            f"{sentence} Group privacy: they move each release by up to ten times Δ. Without δ "
+            "that is at most ten times the ε of one; at the same δ > 0 it may be more."
+        )
+    with right:
+        st.subheader("What is made of a release", anchor=False)
+        show(
+            charts.rounded(counts.mechanisms, question.sensitivity),
+            "rounded",
+            "Rounding a release never helps an attacker.",
+        )
+        st.caption(
+            "Post-processing: whatever is computed from a release alone, here its rounding, is at "
+            "least as private; no line rises above its dotted one, the release as it is. One "
+            f"release, Δ = {three(question.sensitivity)}."
+        )
 
 
 def statement_card(title: str, statement: Statement) -> None:
