@@ -204,6 +204,10 @@ def test_spreads_against_a_plain_count() -> None:
         assert np.allclose(spread.shares, [0, *shares])
     assert adaptive.top < uniform.top < everything.top + 0.05
     assert weights.top < everything.top
+    of_users = np.bincount(ratings.users)[ratings.users]
+    plain = np.corrcoef(of_users, counts[ratings.items])[0, 1]
+    assert everything.correlation == pytest.approx(plain, abs=1e-12)
+    assert plain < -0.05  # whoever rates much rates rare items too
     for spread in (everything, uniform, adaptive, weights):
         assert spread.cells.sum() == pytest.approx(1.0)
         assert spread.shares[0] == 0

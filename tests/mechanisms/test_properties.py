@@ -125,6 +125,30 @@ def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
     assert value == pytest.approx(float(m.cdf(0.3 * m.std)), abs=0.05)
 
 
+def test_distances_of_laws_are_those_of_plain_integration() -> None:
+    """The thesis calls α ≥ 3 like Gaussian and α ≤ .7 like Laplace noise."""
+
+    def integrated(one: Mechanism, other: Mechanism) -> float:
+        x = np.linspace(-40, 40, 800_001)
+        return float(0.5 * np.abs(one.pdf(x) - other.pdf(x)).sum() * (x[1] - x[0]))
+
+    gaussian, laplace = Gaussian.with_variance(2.0), Laplace.with_variance(2.0)
+    for alpha, far in ((3.0, 0.0009), (1.076, 0.096), (0.7, 0.130)):
+        huber = Huber(alpha=alpha, scale=math.sqrt(2.0 / Huber(alpha=alpha).variance))
+        assert huber.variance == pytest.approx(2.0)
+        assert huber.total_variation(gaussian) == pytest.approx(far, rel=0.05)
+        for other in (gaussian, laplace):
+            apart = huber.total_variation(other)
+            assert apart == pytest.approx(integrated(huber, other), abs=1e-6)
+            assert apart == pytest.approx(other.total_variation(huber), abs=1e-12)
+    assert gaussian.total_variation(gaussian) == 0
+    # N(0, 1) and N(0, 4) cross where t² = (8/3) log 2
+    place = math.sqrt(8 / 3 * math.log(2))
+    assert Gaussian(scale=1.0).total_variation(Gaussian(scale=2.0)) == pytest.approx(
+        2 * float(Gaussian(scale=2.0).sf(place) - Gaussian(scale=1.0).sf(place)), abs=1e-12
+    )
+
+
 @every_case
 def test_sampler_follows_the_law(m: Mechanism) -> None:
     """DKW: P(sup|F_n − F| > t) ≤ 2 exp(−2nt²).

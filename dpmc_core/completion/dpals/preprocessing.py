@@ -269,7 +269,8 @@ class Skew:
 
     The share of all weight (n_items + 1,) that the most-taken items hold, from none to all of them;
     ``top``, what the top fifth of the items holds; and ``cells``, the share of weight by user count
-    × item count, on the logarithmic ``edges`` of both in the whole data.
+    × item count, on the logarithmic ``edges`` of both in the whole data, and the ``correlation`` of
+    these counts (0 where one is constant).
     """
 
     name: str
@@ -278,6 +279,7 @@ class Skew:
     cells: FloatArray
     user_edges: FloatArray
     item_edges: FloatArray
+    correlation: float
 
 
 def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
@@ -312,5 +314,8 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
         shares = np.concatenate([[0.0], np.cumsum(held)]) / weight.sum()
         cells, _, _ = np.histogram2d(per_user, counts, bins=edges, weights=weight / weight.sum())
         top = float(np.interp(0.2 * ratings.n_items, np.arange(ratings.n_items + 1), shares))
-        out.append(Skew(name, shares, top, cells, edges[0], edges[1]))
+        cov = np.cov(per_user, counts, ddof=0, aweights=weight)
+        spread = math.sqrt(cov[0, 0] * cov[1, 1])
+        correlation = float(cov[0, 1]) / spread if spread else 0.0
+        out.append(Skew(name, shares, top, cells, edges[0], edges[1], correlation))
     return tuple(out)

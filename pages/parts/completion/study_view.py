@@ -224,7 +224,8 @@ def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
     if top["uniform"] > top["all ratings"] + 0.5:
         out.append(
             "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, "
-            "count for more."
+            "count for more. Over all ratings, how many a user has and how many an item has have "
+            f"correlation {skews[0].correlation:.3f}.".replace("-", "−")
         )
     if top["adaptive"] < top["uniform"] - 0.5:
         out.append(

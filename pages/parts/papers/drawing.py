@@ -172,6 +172,27 @@ def _densities_by(parameter: str, mechanisms: Mapping[float, Mechanism]) -> Draw
     return fig, pd.DataFrame(numbers)
 
 
+def inverse_printed_and_correct() -> Drawn:
+    """The thesis's inverse distribution function beside the right one and the sampler's quantiles.
+
+    Its third piece has + for − before the logarithm: α/2 + L where α/2 − L is right.
+    """
+    huber, y = Huber(alpha=1.0764), np.linspace(0.005, 0.995, 199)
+    right = np.asarray(huber.ppf(y))
+    printed = np.where(right > huber.alpha, huber.alpha - right, right)
+    sampled_at = np.quantile(huber.sample(100_000, np.random.default_rng(0)), y[::6])
+    fig = figure("probability y", "noise x with F(x) = y, scale 1")
+    looks = [
+        Identity(t, *look) for t, look in zip(("as printed", "corrected"), LINES, strict=False)
+    ]
+    curve(fig, looks[0], y, printed, marker={"maxdisplayed": 8})
+    curve(fig, looks[1], y, right, marker={"maxdisplayed": 8})
+    dots = Identity("quantiles of 100,000 samples", BASELINE, "dot", "circle-open")
+    curve(fig, dots, y[::6], sampled_at, mode="markers")
+    name_above(fig)
+    return fig, pd.DataFrame({"y": y, "printed": printed, "corrected": right})
+
+
 _SCALES = (1.0, 2.0, 4.0)
 # by the id of the entry; which scales and α the thesis draws is printed nowhere
 CURVES: dict[str, Callable[[], Drawn]] = {
@@ -182,5 +203,6 @@ CURVES: dict[str, Callable[[], Drawn]] = {
     ),
     "thesis-figure-4.2": lambda: _densities_by("α", {a: Huber(alpha=a) for a in (0.5, *_SCALES)}),
     "thesis-figure-4.3": lambda: sampled(Huber(alpha=1.0), 1_000_000, 0)[:2],
+    "thesis-equation-4.4": inverse_printed_and_correct,
     "thesis-figure-4.4": lambda: variance_curve(Huber(alpha=1.0)),
 }
