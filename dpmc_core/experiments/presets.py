@@ -168,5 +168,7 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     return Choice(
         "moments",
         f"{reason}: too few, so it releases offsets and popularity alone and spends everything on "
-        "them",
+        "them. Where every entry is as likely to be seen and nothing but factors stands behind the "
+        "ratings, DPALS can be better: on its paper's own task with 5,000 users, at ε = 1, RMSE "
+        "0.878 against 1.002",
     )
