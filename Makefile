@@ -21,9 +21,10 @@ MARKS_all := -m "not nightly"
 ifeq ($(filter $(TESTS),short no-browser all nightly),)
   $(error TESTS = $(TESTS): it must be short, no-browser, all or nightly)
 endif
-# uv needs seconds where pip needs minutes; pip also reads its own settings of where packages are
-install = { $(BIN)/python -m pip install --quiet uv && \
-  $(BIN)/uv pip install --quiet --upgrade --python $(BIN)/python -r $(1); } || \
+# uv needs seconds where pip needs minutes; of pip's settings it knows the index alone
+INDEX := $(if $(PIP_INDEX_URL),--default-index $(PIP_INDEX_URL))
+install = { $(BIN)/python -m pip install --quiet --only-binary :all: uv && \
+  $(BIN)/uv pip install --quiet --upgrade $(INDEX) --python $(BIN)/python -r $(1); } || \
   $(BIN)/python -m pip install --quiet --upgrade -r $(1)
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 

@@ -22,15 +22,26 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 
+Shrinkage = Annotated[
+    float,
+    Limit(
+        "reg",
+        1e-3,
+        1e4,
+        "how much tri-factorisation shrinks singular values, in rating units",
+        label="Regularisation λ",
+        step=0.1,
+    ),
+]
 Threshold = Annotated[
     float,
     Limit(
         "reg",
         1e-3,
         1e4,
-        "threshold τ by which SVT and tri-factorisation shrink singular values; of SVT in mean "
-        "singular values of what the user + item predictor leaves",
-        label="Threshold τ of singular values",
+        "threshold τ of SVT, in multiples of the root mean square of the singular values of what "
+        "the user + item predictor leaves",
+        label="Threshold τ of SVT",
         step=0.1,
     ),
 ]
@@ -53,12 +64,12 @@ class TrifactorConfig(TruncatedSVDConfig):
     """``reg`` is how much singular values are shrunk."""
 
     iterations: Iterations = 20
-    reg: Threshold = 10.0
+    reg: Shrinkage = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class SVTConfig(TrifactorConfig):
-    """``reg`` is the threshold τ in mean singular values of the residuals.
+    """``reg`` is the threshold τ in root-mean-square singular values of the residuals.
 
     Noisy ratings want few iterations: the limit fits every one of them exactly.
     """
@@ -130,8 +141,9 @@ def svt(
 
     X ← D_τ(Y), Y ← Y + δ·P_Ω(M − X), Y sparse throughout.
 
-    τ = ``reg`` times the mean size of a singular value of the residuals, δ = min(1.9, 1.2·nm/|Ω|)
-    as in the paper but below its bound for convergence, 2; at most r singular values are computed.
+    τ = ``reg`` times the root mean square of the residuals' singular values, δ = min(1.9,
+    1.2·nm/|Ω|) as in the paper but below its bound for convergence, 2; at most r singular values
+    are computed.
     The objective is ½Σ (x − prediction)² + τ‖X‖_*.
     """
     data = _Residuals(ratings, config.rank)

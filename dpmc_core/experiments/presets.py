@@ -85,12 +85,12 @@ _WELL: dict[str, Settings] = {
     "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
 }
 _USUAL: Settings = {"rank": 32, "reg": 10.0, "iterations": 20, "inner": 10, "test_fraction": 0.2}
-# thresholds of singular values that did well on held-out ratings
+# thresholds of SVT that did well on held-out ratings
 _THRESHOLDS = {"low-rank": 0.5, "orthogonal": 0.5, "skewed": 10.0}
 
 
 def usual_threshold(dataset: str) -> float:
-    """τ of SVT and tri-factorisation for a dataset: by its held-out ratings too, as λ is."""
+    """τ of SVT for a dataset: chosen by its held-out ratings too, as λ is."""
     return _THRESHOLDS.get(dataset, 20.0)
 
 
@@ -168,7 +168,7 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     return Choice(
         "moments",
         f"{reason}: too few, so it releases offsets and popularity alone and spends everything on "
-        "them. Where every entry is as likely to be seen and nothing but factors stands behind the "
-        "ratings, DPALS can be better: on its paper's own task with 5,000 users, at ε = 1, RMSE "
+        "them. Where every entry is equally likely to be observed and ratings follow a low-rank "
+        "model, DPALS can be better: on its paper's own task with 5,000 users, at ε = 1, RMSE "
         "0.878 against 1.002",
     )

@@ -124,13 +124,14 @@ class Mechanism(ABC):
         """
 
     def total_variation(self, other: "Mechanism") -> float:
-        """How far the laws of two noises are apart, ½∫|p − q|: who sees one number of either of
-        them, by a fair coin, names its noise rightly with probability at most ½(1 + that).
+        """Total variation distance ½∫|p − q| of two noises' laws.
 
-        From the tails between the points where the densities cross, on the half line.
+        Of one draw of either, equally likely, the best guess names the noise with probability
+        ½(1 + that). By the tails between the points where the densities cross, on the half line.
         """
         x = np.linspace(0.0, 12.0 * max(self.std, other.std), 4001)
         apart = self.pdf(x) - other.pdf(x)
+        x, apart = x[apart != 0], apart[apart != 0]  # they may be equal on whole pieces
         crossed = np.flatnonzero(apart[1:] * apart[:-1] < 0)
         ends = [
             optimize.brentq(lambda t: self.pdf(t) - other.pdf(t), x[k], x[k + 1]) for k in crossed

@@ -63,7 +63,7 @@ def test_groups_and_post_processing_have_a_picture_each() -> None:
     app = opened("budget?tab=carried-over&u_count=4&u_variance=100&u_sensitivity=1")
     # four releases that ten people move by 10 each are one that moves by √4·10
     ten = Gaussian(scale=10.0).epsilon_at_delta(1e-5, math.sqrt(4) * 10)
-    shows(app, f"Gaussian {three(ten)}. Group privacy")
+    shows(app, "(each one record) that change", f"Gaussian {three(ten)}. Group privacy")
     assert len(app.charts) == 3
 
 
@@ -75,6 +75,7 @@ def test_rounding_never_helps_an_attacker(noise: Mechanism) -> None:
         rounded = [guess_of_rounded(noise, sensitivity, w) for w in np.geomspace(0.01, 20, 40)]
         assert max(rounded) <= whole_release + 1e-12
         assert rounded[0] == pytest.approx(whole_release, abs=1e-3)
+    assert guess_of_rounded(noise, 1e6, noise.std) == 1  # at once, in no memory
     rng = np.random.default_rng(3)  # against counted cells, which add ¼Σ√(2p/n) on average
     cells = np.round(noise.sample((2, 400_000), rng) / 1.7 + [[0.0], [1.0 / 1.7]])
     values = np.unique(cells)

@@ -430,16 +430,17 @@ def test_claims_are_paired_arithmetic() -> None:
     assert len(settings) == 8
     means = {r.id: np.mean(r.values) for r in results if "none" not in r.id}
     few = {i: x for i, x in means.items() if "variance=2;observed=0.05" in i}
-    (c,) = (c for c in others if c.one == "Variance 2 at 5 % observed")
+    (c,) = (c for c in others if c.one == "Noise of variance 2 at 5 % observed")
     apart = [x - means[i.replace("variance=2", "variance=1")] for i, x in few.items()]
     assert c.pooled.mean == pytest.approx(np.mean(apart))
-    assert "1.00 times the standard deviation" in claims("huber-table-3", invented)[-1]
+    spread = "the standard deviation of errors is {} times that with Huber noise"
+    assert spread.format("1.00") in claims("huber-table-3", invented)[-1]
     wider = [
         replace(r, values=tuple(3 * np.array(r.values))) if "laplace" in r.id else r
         for r in results
     ]
     tripled = replace(invented, rows=tuple(wider))
-    assert "3.00 times the standard deviation" in claims("huber-table-3", tripled)[-1]
+    assert spread.format("3.00") in claims("huber-table-3", tripled)[-1]
 
 
 def inverse() -> list[str]:

@@ -142,6 +142,9 @@ def test_distances_of_laws_are_those_of_plain_integration() -> None:
             assert apart == pytest.approx(integrated(huber, other), abs=1e-6)
             assert apart == pytest.approx(other.total_variation(huber), abs=1e-12)
     assert gaussian.total_variation(gaussian) == 0
+    # densities that cross where both are equal for a while
+    steps = [Staircase(epsilon=math.log(2), sensitivity=x, gamma=1.0) for x in (1.0, 2.0)]
+    assert steps[0].total_variation(steps[1]) == pytest.approx(0.25, abs=1e-12)
     # N(0, 1) and N(0, 4) cross where t² = (8/3) log 2
     place = math.sqrt(8 / 3 * math.log(2))
     assert Gaussian(scale=1.0).total_variation(Gaussian(scale=2.0)) == pytest.approx(

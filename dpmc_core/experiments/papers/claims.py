@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row, phrases
@@ -47,7 +49,7 @@ _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
         (
             f"IRLS with Huber noise of variance {variance}",
             _IRLS | _HUBER | {"variance": variance},
-            "ALS with it",
+            "ALS with the same noise",
             _ALS,
         )
         for variance in ("1", "2")
@@ -62,27 +64,32 @@ _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
         _ALS | _GAUSSIAN,
     ),
     *(
-        (f"Variance 2 {where}", {"variance": "2"} | settings, "variance 1", {"variance": "1"})
-        for where, settings in (
-            ("at 5 % observed", {"observed": "0.05"}),
-            ("at 15 % observed", {"observed": "0.15"}),
-            ("of Huber noise", _HUBER),
-            ("of Laplace noise", _LAPLACE),
-            ("of Gaussian noise", _GAUSSIAN),
+        (what, {"variance": "2"} | settings, "variance 1", {"variance": "1"})
+        for what, settings in (
+            ("Noise of variance 2 at 5 % observed", {"observed": "0.05"}),
+            ("Noise of variance 2 at 15 % observed", {"observed": "0.15"}),
+            ("Huber noise of variance 2", _HUBER),
+            ("Laplace noise of variance 2", _LAPLACE),
+            ("Gaussian noise of variance 2", _GAUSSIAN),
         )
     ),
 )
 
 
 def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
-    """The conclusions that the rows of a table can judge, each over all settings that have both."""
-    out = []
+    """The conclusions that the rows of a table can judge, each over all settings that have both.
+
+    Pooled differences hold at 95 % for all of them together (Bonferroni).
+    """
+    able = []
     for one, settings, other, changes in _CONTRASTS:
         pairs = _pairs(entry, settings, changes)
         steps = [_apart(result, a, b) for a, b in pairs]
-        if not steps or min(len(s) for s in steps) < 2 or len({len(s) for s in steps}) > 1:
-            # a trial that overflowed somewhere would be averaged over other settings than the rest
-            continue
+        # a trial that overflowed somewhere would be averaged over other settings than the rest
+        if steps and min(map(len, steps)) > 1 and len({*map(len, steps)}) == 1:
+            able.append((one, other, pairs, steps))
+    out = []
+    for one, other, pairs, steps in able:
         each = [Comparison.of_runs(some, together=len(steps)) for some in steps]
         printed = [
             a.printed.value - b.printed.value
@@ -97,7 +104,7 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
                 settings=len(steps),
                 lower=sum(c.better for c in each),
                 higher=sum(c.worse for c in each),
-                pooled=Comparison.of_runs(np.mean(steps, axis=0).tolist()),
+                pooled=Comparison.of_runs(np.mean(steps, axis=0).tolist(), together=len(able)),
                 printed=float(np.mean(printed)),
                 outside=sum(off),
             )
@@ -133,7 +140,10 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
         return []
     out = _against_itself(entry, result)
     for c in contrasts(entry, result):
-        over_all = f"{c.pooled.mean:+.4f} ± {c.pooled.half_width:.2g} on average over settings"
+        over_all = (
+            f"{c.pooled.mean:+.4f} ± {c.pooled.half_width:.2g} on average over settings (95 % for "
+            "all such sentences of a table together)"
+        )
         word = "no difference detected"
         if c.pooled.detected:
             word = f"{c.one} is {'better' if c.pooled.better else 'worse'}"
@@ -150,21 +160,35 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
 
 
 def _spreads(entry: str, result: PaperResult) -> list[str]:
-    """How much the trials of a setting differ by Laplace noise, against Huber noise."""
-    ratios = [
-        math.log(np.std(a, ddof=1) / np.std(b, ddof=1))
-        for one, other in _pairs(entry, _LAPLACE, _HUBER)
-        if min(len(a := result.row(one.id).values), len(b := result.row(other.id).values)) > 2
+    """How much the trials of a setting differ by Laplace noise, against Huber noise.
+
+    The log ratio of standard deviations, averaged over settings; its interval by leaving out each
+    trial in turn (jackknife), since settings share the data of their trials.
+    """
+    pairs = [
+        [result.row(row.id).by_trial for row in pair] for pair in _pairs(entry, _LAPLACE, _HUBER)
     ]
-    if len(ratios) < 2:
+    held = [set(one) for pair in pairs for one in pair]
+    trials = sorted(set.intersection(*held)) if held else []
+    n = len(trials)
+    if n < 3 or len(pairs) < 2:
         return []
-    over = Comparison.of_runs(ratios)
-    low, middle, high = (
-        f"{math.exp(over.mean + side * over.half_width):.2f}" for side in (-1, 0, 1)
-    )
+    values = np.array([[[one[k] for k in trials] for one in pair] for pair in pairs])
+
+    def ratio(trials_of: FloatArray) -> float:
+        laplace, huber = np.std(trials_of, axis=2, ddof=1).T
+        return float(np.mean(np.log(laplace / huber)))
+
+    if not np.std(values, axis=2).all():
+        return []
+    middle, left_out = ratio(values), [ratio(np.delete(values, k, axis=2)) for k in range(n)]
+    error = math.sqrt((n - 1) * np.var(left_out))
+    half = float(special.stdtrit(n - 1, 0.975)) * error
+    low, mean, high = (f"{math.exp(middle + side * half):.2f}" for side in (-1, 0, 1))
     return [
-        f"**Spread over trials**: with Laplace noise errors have {middle} times the standard "
-        f"deviation of those with Huber noise (95 %: {low} to {high}, over {len(ratios)} settings)."
+        f"**Spread over trials**: with Laplace noise the standard deviation of errors is {mean} "
+        f"times that with Huber noise (geometric mean of {len(pairs)} settings; 95 %: {low} to "
+        f"{high}, by a jackknife over {n} trials)."
     ]
 
 

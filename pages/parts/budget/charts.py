@@ -67,9 +67,9 @@ def composition(
 
 
 def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
-    """ε for ``GROUPS`` of people who change together, one line for each mechanism's name."""
+    """ε for ``GROUPS`` of units that change together, one line for each mechanism's name."""
     fig = figure(
-        "people who change together (log scale)",
+        "units that change together (log scale)",
         f"ε for all of them (log scale), δ = {power(delta)}",
         log_x=True,
         log_y=True,
@@ -79,7 +79,7 @@ def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
         for name, epsilons in of_sizes.items()
     ]
     titles = {IDENTITY[name].title: list(epsilons) for name, epsilons in of_sizes.items()}
-    return named_lines(fig, lines), pd.DataFrame({"people": GROUPS, **titles})
+    return named_lines(fig, lines), pd.DataFrame({"units": GROUPS, **titles})
 
 
 def rounded(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
@@ -104,8 +104,10 @@ def guess_of_rounded(noise: Mechanism, sensitivity: float, width: float) -> floa
     away, who sees the noisy value rounded to multiples of ``width``.
 
     ½(1 + ½Σ|P(cell) − Q(cell)|), by the law's masses of the cells; what is cut off beyond 40
-    standard deviations is less than 1e-14.
+    standard deviations is less than 1e-14, and so is what values farther apart have in common.
     """
+    if sensitivity > 80 * noise.std:
+        return 1.0
     reach = math.ceil((40 * noise.std + sensitivity) / width)
     ends = (np.arange(-reach, reach + 1) + 0.5) * width
     masses = [np.diff(noise.cdf(ends - moved)) for moved in (0.0, sensitivity)]

@@ -189,11 +189,11 @@ def attackers(counts: Counts) -> None:
 
 
 def carried_over(counts: Counts) -> None:
-    """Draw what the guarantee means for several people, and for what is made of a release."""
+    """Draw what a release means for several units, and for what is made of a release."""
     left, right = st.columns(2)
     question = counts.question
     with left:
-        st.subheader("Several people at once", anchor=False)
+        st.subheader("Several units at once", anchor=False)
         with st.spinner("Composing the privacy losses…"):
             of_sizes = {
                 noise.name: [
@@ -206,23 +206,25 @@ def carried_over(counts: Counts) -> None:
             f"{IDENTITY[name].title} {three(epsilons[charts.GROUPS.index(10)])}"
             for name, epsilons in of_sizes.items()
         )
-        sentence = f"Ten people who change together, a family say, have ε = {ten}."
+        unit = counts.statements[0].unit
+        nominal = "nominal " * any(statement.nominal for statement in counts.statements)
+        sentence = f"For ten units (each one {unit}) that change together, the {nominal}ε is {ten}."
         show(charts.groups(of_sizes, question.delta), "groups", sentence)
         st.caption(
-            f"{sentence} Group privacy: they move each release by up to ten times Δ. Without δ "
-            "that is at most ten times the ε of one; at the same δ > 0 it may be more."
+            f"{sentence} Group privacy: they move each release by up to ten times Δ. At δ = 0 "
+            "this is at most ten times the ε of one; at the same δ > 0 it may be more."
         )
     with right:
-        st.subheader("What is made of a release", anchor=False)
+        st.subheader("Post-processing", anchor=False)
         show(
             charts.rounded(counts.mechanisms, question.sensitivity),
             "rounded",
             "Rounding a release never helps an attacker.",
         )
         st.caption(
-            "Post-processing: whatever is computed from a release alone, here its rounding, is at "
-            "least as private; no line rises above its dotted one, the release as it is. One "
-            f"release, Δ = {three(question.sensitivity)}."
+            "Whatever is computed from a release alone, here its rounding, is at least as "
+            "private: no line rises above its dotted one, the release as it is. One release of a "
+            f"single number, Δ = {three(question.sensitivity)}."
         )
 
 

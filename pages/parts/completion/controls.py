@@ -425,9 +425,9 @@ def form(row: DeltaGenerator) -> Asked:
         with controls.place():
             if question == "compare":
                 of["rating"] = rating_controls(dataset)
-                # without privacy: as many factors as ALS
-                tau = declared.box("svt.reg", "threshold", usual_threshold(dataset))
-                of[""] = {"rank": of["rating"]["rank"], "reg": tau}
+                # without privacy: as many factors and as much regularisation as ALS
+                of[""] = {name: of["rating"][name] for name in ("rank", "reg")}
+                of["svt"] = {"reg": declared.box("svt.reg", "threshold", usual_threshold(dataset))}
         with controls.place():
             of["user"] = user_controls(dataset, question)
         noise = controls.place()
@@ -461,7 +461,9 @@ def form(row: DeltaGenerator) -> Asked:
         drawn = declared.chance(dataset, "seed", guaranteed=bool(guaranteed))
     repeatable = {"seed": drawn.get("split_seed", drawn.get("seed"))}  # the same ratings held out
     for one in configurations:
-        one |= of[ALGORITHMS[one["algorithm"]].unit] | (drawn if one in guaranteed else repeatable)
+        name = one["algorithm"]
+        one |= of[ALGORITHMS[name].unit] | (drawn if one in guaranteed else repeatable)
+        one |= of.get(name, {})
     if question == "recommend":
         shared["task"] = "recommend"
     return Asked(

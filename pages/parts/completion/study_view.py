@@ -224,14 +224,18 @@ def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
     if top["uniform"] > top["all ratings"] + 0.5:
         out.append(
             "Drawing evenly makes the skew worse: quiet users, who mostly know popular items, "
-            "count for more. Over all ratings, how many a user has and how many an item has have "
-            f"correlation {skews[0].correlation:.3f}.".replace("-", "−")
+            "count for more."
         )
     if top["adaptive"] < top["uniform"] - 0.5:
         out.append(
             "Less skew means that fewer ratings are spent on items that are known well anyway, "
             "and noise hurts less where it hurts most."
         )
+    correlation = f"{skews[0].correlation:.3f}".replace("-", "−")
+    out.append(
+        "Over all ratings, how many its user has and how many its item has have correlation "
+        f"{correlation}."
+    )
     return out
 
 

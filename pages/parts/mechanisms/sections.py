@@ -224,7 +224,7 @@ _FORMULAS: dict[str, tuple[str | tuple[str, str], ...]] = {
         (r"F(x)=\tfrac12+\tfrac{1}{Z}\sqrt{\pi/2}\,\mathrm{erf}(x/\sqrt2)", r"|x|\le\alpha"),
         (r"F(x)=1-\tfrac{1}{\alpha Z}e^{-\alpha x+\alpha^2/2}", r"x>\alpha"),
     ),
-    "Its inverse, from which samples are drawn": (
+    "Its inverse, by which the thesis draws samples": (
         (r"-\tfrac{\alpha}{2}+\tfrac1\alpha\log(\alpha Zy)", r"y<F(-\alpha)"),
         (r"\sqrt2\,\mathrm{erf}^{-1}\big(\sqrt{2/\pi}\,Z\,(y-\tfrac12)\big)", r"\text{y between}"),
         (r"\tfrac{\alpha}{2}-\tfrac1\alpha\log(\alpha Z(1-y))", r"y>F(\alpha)"),
@@ -260,7 +260,7 @@ def formulas() -> None:
                 st.latex(formula)
     st.caption(
         "huber-paper eq. 2–4, Theorem 2.1 and appendix A; huber-thesis eq. 4.3–4.5, whose printed "
-        "inverse has another sign before its last logarithm, and A.43 another third piece of g: "
+        "inverse has the wrong sign before its last logarithm, and A.43 another third piece of g: "
         "*Papers* has both checks. At scale s, x and Δ are divided by s. α may be "
         f"{LIMITS['alpha'].allowed}."
     )

@@ -104,11 +104,11 @@ def observations(mechanisms: Sequence[Mechanism], sensitivity: float, delta: flo
             others = [by_name[name] for name in ("gaussian", "laplace") if name in by_name]
             far = {m.name: h.total_variation(m) for m in others}
             named = ", ".join(
-                f"from {IDENTITY[name].title} noise in {50 * (1 + x):.2f} of 100 cases "
-                f"(total variation {three(x)})"
+                f"in {50 * (1 + x):.2f} of 100 cases between Huber and {IDENTITY[name].title} "
+                f"noise (total variation {three(x)})"
                 for name, x in far.items()
             )
-            out.append(f"Who sees one number tells Huber noise, at best, {named}.")
+            out.append(f"Of one draw of either, equally likely, the best guess is right {named}.")
         elif abs(pure["huber"] / pure["laplace"] - 1) < 1e-6:
             out.append(
                 f"At equal pure ε the variance of Huber noise is {three(h.variance / la.variance)} "

@@ -127,10 +127,16 @@ def completion_link(spec: RunSpec) -> dict[str, str] | None:
     seed held; None where the page has no box for one of them.
     """
     card, noise, changes = spec.card, spec.noise, spec.changes()
+    config = parameters(card.config)
+    # a box that is there for others would be read for what has none of its own
+    others_box = any(name in SHARED and not param.rule.label for name, param in config.items())
+    of_nobody = spec.task != "rate" or card.rate is None or user_datasets.is_own(spec.dataset)
+    if of_nobody or others_box or (card.unit == "user" and noise.alpha is not None):
+        return None
     of_data = {*parameters(config_of(spec.dataset))} - {*parameters(RatingsData)}
     boxed = {"dataset", "test_fraction", "seed", *of_data}
-    able = {"rank", "reg"} if not card.unit else {*parameters(card.config)} - {"global_penalty"}
-    boxed |= {n for n, p in parameters(card.config).items() if n in able and p.rule.label}
+    able = {"rank", "reg"} if not card.unit else {*config} - {"global_penalty"}
+    boxed |= {n for n, p in config.items() if n in able and p.rule.label}
     link = {"question": "compare", "n": "1", "a_algorithm": card.name, "new_seed": "false"}
     if noise.kind != "none":
         by, amount = noise.amount(), getattr(noise, noise.field())
@@ -147,13 +153,15 @@ def completion_link(spec: RunSpec) -> dict[str, str] | None:
             link["a_alpha"] = str(noise.alpha)
     elif card.unit:
         link["a_noise"] = "none"
-    keys = {"user": USER_KEYS, "": {"reg": "threshold"}}.get(card.unit, {})
-    optional = {name for name, param in parameters(card.config).items() if param.optional}
+    keys = USER_KEYS if card.unit == "user" else {}
+    if card.name == "svt":
+        keys = {"reg": "threshold"}
+    optional = {name for name, param in config.items() if param.optional}
     for name, value in spec.flat().items():
         if name in boxed and value is not None:
             link[keys.get(name, name)] = str(value)
             if name in optional:
                 link[f"own_{name}"] = "true"
-        elif name in changes and name not in _OF_A_CONFIGURATION:
-            return None
+        elif name == "item_share" or (name in changes and name not in _OF_A_CONFIGURATION):
+            return None  # with no share of its own the page takes its usual one
     return link
