@@ -288,8 +288,8 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             hovertemplate="%{text}<extra></extra>",
         )
     # two names beside each other on a phone, where a column of them would be cut
-    small = {} if on_screen.presenting() else {"font.size": 11}
-    name_above(fig, hovermode="closest", legend={"entrywidth": 88, **small})
+    narrow = {} if on_screen.presenting() else {"entrywidth": 88, "font.size": 11}
+    name_above(fig, hovermode="closest", legend=narrow)
     fig.update_xaxes(
         type="log",
         **log_ticks(least / 1.3, most * 10 ** (0.3 * beyond), no_ε=right),
