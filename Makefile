@@ -3,7 +3,8 @@
 #   make test VERSIONS=latest      what the registry serves today, in the place of the lock files
 #   make test TESTS=all            also browsers, servers, clusters and many runs
 #   make test TESTS=no-browser     the same without browsers
-#   make test TESTS=nightly        all there is, as CI does: also many trials, notebooks, commands
+#   make test TESTS=nightly        all there is: also many trials, notebooks, commands
+#   make test TESTS=rare           only what that has beyond TESTS=all
 #   make audit OFFLINE=1           known vulnerabilities, as far as they can be asked for
 #   make docs                      the documents as a site, in docs/_build
 #   make lock                      write the lock files anew
@@ -18,8 +19,9 @@ PARTS := $(wildcard requirements/*.txt)
 MARKS_short := -m "not browser and not long and not nightly"
 MARKS_no-browser := -m "not browser and not nightly"
 MARKS_all := -m "not nightly"
-ifeq ($(filter $(TESTS),short no-browser all nightly),)
-  $(error TESTS = $(TESTS): it must be short, no-browser, all or nightly)
+MARKS_rare := -m nightly
+ifeq ($(filter $(TESTS),short no-browser all nightly rare),)
+  $(error TESTS = $(TESTS): it must be short, no-browser, all, nightly or rare)
 endif
 # uv needs seconds where pip needs minutes; of pip's settings it knows the index alone
 INDEX := $(if $(PIP_INDEX_URL),--default-index $(PIP_INDEX_URL))
