@@ -203,8 +203,7 @@ def table_1() -> None:
     )
 
 
-# a formula stands on a line of its own; of one in pieces each is a line, with where it holds: a
-# phone would have to scroll wide ones
+# a piecewise formula is a list of pieces and conditions: as one formula it is wider than a phone
 _FORMULAS: dict[str, tuple[str | tuple[str, str], ...]] = {
     "Huber's loss, and its derivative: the influence of a deviation t": (
         (r"\rho_\alpha(t)=t^2/2", r"|t|\le\alpha"),
@@ -229,7 +228,7 @@ _FORMULAS: dict[str, tuple[str | tuple[str, str], ...]] = {
         (r"\sqrt2\,\mathrm{erf}^{-1}\big(\sqrt{2/\pi}\,Z\,(y-\tfrac12)\big)", r"\text{y between}"),
         (r"\tfrac{\alpha}{2}-\tfrac1\alpha\log(\alpha Z(1-y))", r"y>F(\alpha)"),
     ),
-    "Privacy loss g(x) = log p(x) − log p(x + Δ) at scale 1, by the first that holds, if Δ ≤ 2α": (
+    "Privacy loss g(x) = log p(x) − log p(x + Δ), by the first condition that holds, if Δ ≤ 2α": (
         (r"-\alpha\Delta", r"x\le-\alpha-\Delta"),
         (r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2", r"x\le-\alpha"),
         (r"\Delta x+\tfrac12\Delta^2", r"x\le\alpha-\Delta"),

@@ -128,10 +128,10 @@ def completion_link(spec: RunSpec) -> dict[str, str] | None:
     """
     card, noise, changes = spec.card, spec.noise, spec.changes()
     config = parameters(card.config)
-    # a box that is there for others would be read for what has none of its own
-    others_box = any(name in SHARED and not param.rule.label for name, param in config.items())
-    of_nobody = spec.task != "rate" or card.rate is None or user_datasets.is_own(spec.dataset)
-    if of_nobody or others_box or (card.unit == "user" and noise.alpha is not None):
+    # the box of another algorithm would be read for a parameter that has none of its own
+    shares_a_box = any(name in SHARED and not param.rule.label for name, param in config.items())
+    elsewhere = spec.task != "rate" or card.rate is None or user_datasets.is_own(spec.dataset)
+    if elsewhere or shares_a_box or (card.unit == "user" and noise.alpha is not None):
         return None
     of_data = {*parameters(config_of(spec.dataset))} - {*parameters(RatingsData)}
     boxed = {"dataset", "test_fraction", "seed", *of_data}
