@@ -2,9 +2,12 @@
 
 import threading
 import time
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.run import watched
 from pages.parts.server import jobs, queue
@@ -86,12 +89,47 @@ def test_examples_are_made_ahead_and_give_way_to_whoever_asks() -> None:
     short = RunSpec.of(**small, iterations=3)
     endless = tuple(RunSpec.of(**small, iterations=500, seed=k) for k in range(500))
     jobs.make_ahead([(short,), endless])
-    until = time.monotonic() + 60
-    while jobs.results_ahead((short,)) is None and time.monotonic() < until:
-        time.sleep(0.05)
     *_, here = watched(short)
+    # waits for the worker that makes it
     assert run_panel.example_runs((short,))[0].value == here.value
     began = threading.Event()
     queue.job_pool().submit("visitor", lambda _: began.set())
     assert began.wait(10)
-    assert jobs.results_ahead(endless) is None  # it was left for the visitor's
+    assert jobs._ahead[endless].cancelled()  # it was left for the visitor's
+
+
+@pytest.mark.long
+def test_an_example_is_made_by_a_worker_unless_all_are_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = jobs._drawn_here
+    made: list[tuple[RunSpec, ...]] = []
+
+    def made_here(specs: tuple[RunSpec, ...]) -> Any:
+        made.append(specs)
+        yield from here(specs)
+
+    monkeypatch.setattr(jobs, "_drawn_here", made_here)
+    small = {"n_users": 60, "n_items": 30, "observed": 0.5, "rank": 2, "iterations": 3}
+    first, second = ((RunSpec.of(**small, seed=k),) for k in (11, 12))
+    *_, expected = watched(*first)
+    assert jobs.example(first).result(60)[0].value == expected.value
+    assert made == []
+    over = threading.Event()
+    for k in range(len(queue.job_pool().workers)):
+        queue.job_pool().submit(f"visitor {k}", lambda _: over.wait(60) and None)
+    *_, expected = watched(*second)
+    assert jobs.example(second).result(60)[0].value == expected.value
+    assert made == [second]
+    over.set()
+
+
+def test_an_example_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> Any:
+        raise DPMCError("no room")
+
+    monkeypatch.setattr(jobs, "_drawn_here", fails)
+    results: Future[list[object]] = Future()
+    jobs._make(None, {(): results})
+    with pytest.raises(DPMCError, match="no room"):
+        results.result(0)

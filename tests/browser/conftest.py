@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from benchmarks.server.visitor import running_app
 
-expect.set_options(timeout=30_000)  # a busy machine is not a broken page
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)  # a busy machine is not a broken page
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -47,6 +48,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("needs Chromium (Debian's package chromium) on the PATH")
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        running.on("context", lambda context: context.set_default_timeout(PATIENCE))
         yield running
         running.close()
 
@@ -65,6 +67,5 @@ def desktop(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(desktop: BrowserContext) -> Iterator[Page]:
     opened = desktop.new_page()
-    opened.set_default_timeout(30_000)
     yield opened
     opened.close()

@@ -35,7 +35,7 @@ def ready(page: Page) -> None:
     page.wait_for_selector(
         '[data-testid="stApp"][data-test-script-state="notRunning"]'
         ':not(:has([data-testid="stSkeleton"]))',
-        timeout=90_000,
+        timeout=180_000,
     )  # examples are computed on the first visit
 
 
@@ -62,7 +62,7 @@ def ran(page: Page, act: Callable[[], None]) -> None:
     session.send("Network.enable")
     act()
     seen = 0
-    for _ in range(150):  # half a minute
+    for _ in range(300):  # a minute
         page.wait_for_timeout(200)
         if answers and len(answers) == seen:  # and what it said is drawn by now
             break
@@ -90,7 +90,7 @@ def finished(page: Page) -> None:
     example.
     """
     verdict = page.locator(".st-key-verdict")
-    expect(verdict).to_have_text(re.compile(r"^(?!\s*Example)\s*\S"), timeout=90_000)
+    expect(verdict).to_have_text(re.compile(r"^(?!\s*Example)\s*\S"), timeout=180_000)
     ready(page)
 
 
@@ -170,7 +170,7 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("Example", exact=True)).to_have_count(0)
     ready(page)
-    expect(page.locator(METRIC)).to_have_count(2, timeout=90_000)  # the run has ended
+    expect(page.locator(METRIC)).to_have_count(2, timeout=180_000)  # the run has ended
     # a table names it too, in cells that only readers of screens meet, once it is drawn
     named = page.get_by_text("B · ALS, Huber, variance 2").filter(visible=True)
     expect(named.first).to_be_visible()
@@ -191,9 +191,9 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
     again.goto(link)
     expect(
         again.get_by_text("nominal ε = 5.38 per release, 42.8 over 8 releases").first
-    ).to_be_visible(timeout=90_000)
+    ).to_be_visible(timeout=180_000)
     expect(again.locator(METRIC)).to_have_text(
-        shown, timeout=90_000
+        shown, timeout=180_000
     )  # it may still be running: the count is known before the end
     again.close()
 
@@ -204,7 +204,7 @@ def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url
     ready(page)
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(
-        timeout=90_000
+        timeout=180_000
     )
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=15_000)
@@ -305,14 +305,14 @@ def test_attack_als_watch_it_and_share_the_link(
     # two thousand fits: a busy machine may take a minute, which says nothing about the verdict
     expect(
         page.get_by_text(re.compile(r"The nominal ε = 2 \(all releases\) is wrong there"))
-    ).to_be_visible(timeout=90_000)
+    ).to_be_visible(timeout=180_000)
     ready(page)
     verdict = page.get_by_text(re.compile(r"the attack proves ε\s≥")).first.inner_text()
     link = page.url
     assert "audit=1" in link
     again = desktop.new_page()
     again.goto(link)
-    expect(again.get_by_text(verdict)).to_be_visible(timeout=90_000)  # the same fits, once more
+    expect(again.get_by_text(verdict)).to_be_visible(timeout=180_000)  # the same fits, once more
     again.close()
 
 
@@ -412,12 +412,12 @@ def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(
 def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/lessons")
     page.get_by_role("button", name="Begin").first.click()
-    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Next").click()
-    expect(page.get_by_text("Step 2 of 6")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Step 2 of 6")).to_be_visible(timeout=60_000)
     expect(page).to_have_url(re.compile(r"home_epsilon=0\.1"))  # the same page, its control moved
     page.get_by_role("button", name="Back").click()
-    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=60_000)
     ready(page)
     said = page.get_by_text("guesses right at most 73 times in 100")
     expect(said).to_have_count(0)  # the verdict would be the answer
@@ -429,7 +429,7 @@ def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None
     page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
     page.get_by_role("button", name="Next").click()
     # the title makes room for the step; the tab says which page it is
-    expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=30_000)
+    expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=60_000)
     expect(page.get_by_text("Answer to see the conclusion")).to_be_visible()
     expect(page.get_by_text("Step 4 of 6")).to_be_visible()
     expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
@@ -442,7 +442,7 @@ def test_a_page_is_shared_and_embedded(page: Page, app_url: str) -> None:
     expect(page.get_by_text(f"{app_url}/mechanisms?m_alpha=2.5", exact=True).first).to_be_visible()
     expect(page.get_by_text("embed=true").first).to_be_visible()
     page.goto(f"{app_url}/mechanisms?m_alpha=2.5&embed=true")
-    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=60_000)
     ready(page)
     assert page.get_by_role("button", name="Share").count() == 0
     assert page.get_by_text("Presenter mode").count() == 0
@@ -470,15 +470,15 @@ def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
 def test_presenter_mode_has_no_sidebar_and_is_in_the_address(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/tradeoffs?present=true")
     ready(page)
-    expect(page.get_by_role("heading", name=PAGES["/tradeoffs"])).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name=PAGES["/tradeoffs"])).to_be_visible(timeout=60_000)
     expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
     page.get_by_role("radio", name="How many people?", exact=True).click()
-    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=60_000)
     expect(page).to_have_url(re.compile(r"t_slide=How(\+|%20)many(\+|%20)people"))
     ready(page)
     assert "present=true" in page.url
     page.reload()
-    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=60_000)
     expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
 
 

@@ -23,7 +23,7 @@ def held(page: Page, slider: str) -> tuple[Locator, float, float]:
     place = thumb.bounding_box()
     assert place is not None
     x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    with page.expect_response(re.compile("/ahead/"), timeout=60_000):
+    with page.expect_response(re.compile("/ahead/"), timeout=120_000):
         page.mouse.move(x, y)
     page.mouse.down()
     return box, x, y

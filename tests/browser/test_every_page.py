@@ -104,7 +104,7 @@ def visit(profiles: dict[str, BrowserContext], size: str) -> Iterator[Page]:
 
 def seen(page: Page, address: str) -> Page:
     page.goto(address)
-    page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=60_000)
+    page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=120_000)
     ready(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     return page
@@ -196,7 +196,7 @@ def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: 
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(address(app_url + path, open_all="true"))
     if path in QUESTIONS:
-        expect(page.get_by_role("heading", name=QUESTIONS[path])).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("heading", name=QUESTIONS[path])).to_be_visible(timeout=60_000)
     ready(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for scheme, width, height in LOOKS:

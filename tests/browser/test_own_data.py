@@ -64,7 +64,7 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     page.locator(".st-key-go button").click()
     finished(page)
     turn_to(page, "Protection and errors")
-    expect(page.locator(METRIC)).to_have_count(3, timeout=60_000)
+    expect(page.locator(METRIC)).to_have_count(3, timeout=120_000)
     shown, link = page.locator(METRIC).all_inner_texts(), page.url
     assert "Your+ratings" in link
     page.reload()  # the visit goes on, in this tab alone
@@ -72,12 +72,12 @@ def test_ratings_are_uploaded_corrected_used_and_seen_by_nobody_else(
     expect(page.locator(METRIC)).to_have_text(shown)
     twin = page.context.new_page()
     twin.goto(link)
-    expect(twin.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=60_000)
+    expect(twin.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=120_000)
     twin.close()
     context = browser.new_context()
     other = context.new_page()
     other.goto(link)
-    expect(other.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=60_000)
+    expect(other.get_by_text("“Your ratings” are not here")).to_be_visible(timeout=120_000)
     context.close()
     page.get_by_role("link", name="Datasets").first.click()
     page.get_by_text("Your own data", exact=True).click()
@@ -120,7 +120,7 @@ def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_p
     turn_to(page, "Top ten")
     captions = page.locator('[data-testid="stCaptionContainer"]')
     said = captions.filter(has_text=re.compile(r"\. rated \d"))  # not of the example
-    expect(said).to_be_visible(timeout=60_000)
+    expect(said).to_be_visible(timeout=120_000)
     found: list[str] = []
     for number in range(1, len(people) + 1):
         if found:
@@ -165,7 +165,7 @@ def test_boxes_keep_their_place_when_the_first_rows_come_late(
 def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) -> None:
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(120_000)
 
     def narrow() -> None:
         ready(page)
@@ -191,7 +191,7 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     page.goto(f"{app_url}/factorization?f_k=4&tab=accounts")
     ready(page)
     page.locator(".st-key-go button").tap()
-    expect(page.locator(METRIC)).to_have_count(4, timeout=90_000)
+    expect(page.locator(METRIC)).to_have_count(4, timeout=180_000)
     narrow()
     page.goto(f"{app_url}/tradeoffs")
     page.get_by_text("Differences").first.tap()
@@ -199,7 +199,7 @@ def test_each_page_does_its_main_job_on_a_phone(browser: Browser, app_url: str) 
     page.goto(f"{app_url}/audit?x_runs=1,000")
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Attack").tap()
     expect(page.get_by_text(re.compile(r"the attack proves ε\s≥")).first).to_be_visible(
-        timeout=60_000
+        timeout=120_000
     )
     narrow()
     page.goto(f"{app_url}/papers?p_entry_huber=huber-table-1")

@@ -18,19 +18,19 @@ def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/plan?n_kind=model&n_seed=70")
     expect(page.get_by_text("Example, not your settings")).to_be_visible()
     page.get_by_role("button", name="Search").click()
-    expect(page.get_by_text(re.compile(r"run \d+ of 120"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"run \d+ of 120"))).to_be_visible(timeout=120_000)
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled after")).to_be_visible(timeout=2_000)
     ready(page)
     page.get_by_role("button", name="Search").click()
     cancel = page.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible()
-    expect(cancel).to_be_hidden(timeout=120_000)
+    expect(cancel).to_be_hidden(timeout=240_000)
     ready(page)
     said = page.locator(VERDICT).inner_text()
     assert "is better than the best baseline from a total ε of" in said.replace("\xa0", " ")
     page.reload()  # its link makes the same search: all runs are kept
-    expect(page.get_by_text("Your run")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000)
     ready(page)
     assert page.locator(VERDICT).inner_text() == said
 
@@ -71,7 +71,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
     ready(page)
     expect(page.locator(VERDICT)).to_have_text(said)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(tmp_path / "ledger.json")
-    expect(page.locator(VERDICT)).to_contain_text("of it before", timeout=30_000)
+    expect(page.locator(VERDICT)).to_contain_text("of it before", timeout=60_000)
 
 
 def test_a_page_opens_as_a_notebook(page: Page, app_url: str, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_presented_run_is_replayed_above_the_bar(
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
     seen(page, f"{app_url}/completion?run=1&present=true")
-    expect(page.locator(VERDICT)).to_contain_text("After iteration", timeout=90_000)
+    expect(page.locator(VERDICT)).to_contain_text("After iteration", timeout=180_000)
     replay, bar, figure = (
         page.locator(name).first.bounding_box()
         for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
@@ -139,7 +139,7 @@ def test_a_step_that_does_not_exist_is_named(page: Page, app_url: str) -> None:
 def test_a_page_is_printed_while_it_runs(page: Page, app_url: str, tmp_path: Path) -> None:
     seen(page, f"{app_url}/completion?iterations=400&rank=20")
     page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=60_000)
     page.pdf(path=tmp_path / "running.pdf", format="A4")
     assert (tmp_path / "running.pdf").stat().st_size > 10_000
     page.get_by_role("button", name="Cancel").click()

@@ -27,7 +27,7 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
         chosen: Any = {"viewport": {"width": 1440, "height": 900}, **browser_settings}
         contexts.append(browser.new_context(**chosen))
         page = contexts[-1].new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         return page
 
     yield come
@@ -81,7 +81,7 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     expect(cancel).to_be_visible()
     other.goto(f"{app_url}/completion?n=2&rank=6&iterations=8&seed=3&run=1&tab=accounts")
     finished(other)
-    expect(other.get_by_role("button", name="Cancel")).to_have_count(0, timeout=90_000)
+    expect(other.get_by_role("button", name="Cancel")).to_have_count(0, timeout=180_000)
     ready(other)  # what a run shows while it goes on is drawn again when it has ended
     expect(other.locator(METRIC)).to_have_count(2)
     found = other.locator(METRIC).all_inner_texts()

@@ -71,7 +71,7 @@ def slid(key: str, times: int = 1) -> Act:
 def plays(page: Page) -> None:
     """Wait for the last value, which stands there for a moment, at each picture of the screen."""
     text = "document.querySelector('.st-key-verdict').innerText"
-    page.wait_for_function(rf"() => /ε.=.0\.1,/.test({text})", timeout=60_000)
+    page.wait_for_function(rf"() => /ε.=.0\.1,/.test({text})", timeout=120_000)
 
 
 def verdict(page: Page) -> Locator:
@@ -140,17 +140,17 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
     ),
     "run a completion of my own": (
         [menu("Completion"), press("Run")],
-        lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000),
+        lambda page: expect(page.get_by_text("Your run")).to_be_visible(timeout=120_000),
     ),
     "IRLS against ALS at the same total ε": (
         [menu("Completion"), press("ALS against IRLS")],
-        lambda page: expect(verdict(page)).to_contain_text("IRLS's", timeout=60_000),
+        lambda page: expect(verdict(page)).to_contain_text("IRLS's", timeout=120_000),
     ),
     "compare five algorithms": (
         [menu("Completion"), press("Six algorithms")],
         lambda page: expect(
             page.locator(".st-key-results .st-key-chart-rmse").get_by_text("E · DPALS")
-        ).to_be_visible(timeout=60_000),
+        ).to_be_visible(timeout=120_000),
     ),
     "can faces be learned privately?": (
         [menu("Factorization")],
@@ -162,7 +162,7 @@ TASKS: dict[str, tuple[list[Act], Callable[[Page], None]]] = {
     ),
     "attack a published algorithm": (
         [menu("Audit"), choose("Target", "ALS, as published"), press("Attack")],
-        lambda page: expect(verdict(page)).to_contain_text("the attack proves", timeout=90_000),
+        lambda page: expect(verdict(page)).to_contain_text("the attack proves", timeout=180_000),
     ),
     "play against the noise": (
         [menu("Game"), lambda page: page.keyboard.press("i")],
@@ -206,7 +206,7 @@ def test_a_task_takes_three_interactions(page: Page, app_url: str, task: str) ->
     acts, done = TASKS[task]
     assert len(acts) <= MOST
     page.goto(app_url)
-    page.locator("svg.main-svg").first.wait_for(state="attached", timeout=60_000)
+    page.locator("svg.main-svg").first.wait_for(state="attached", timeout=120_000)
     ready(page)
     for act in acts:
         act(page)

@@ -50,7 +50,7 @@ def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
     file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
     page.locator('input[type="file"]').first.set_input_files(file)
     read = page.get_by_text("can be chosen on every page")
-    expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=60_000)
+    expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=120_000)
     ready(page)
 
 
@@ -97,7 +97,7 @@ def test_names_of_folders_as_classes_of_documents(
     page.locator(".st-key-go button").click()
     finished(page)
     turn_to(page, "One document")
-    expect(page.get_by_text("Class in the data:")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Class in the data:")).to_be_visible(timeout=180_000)
     for number in (2, 3):
         page.get_by_label("Document", exact=True).fill(str(number))
         page.get_by_label("Document", exact=True).press("Enter")

@@ -5,8 +5,10 @@ Job threads never call ``st``; a visitor's jobs end when the visitor is gone.
 
 import os
 import secrets
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import closing, suppress
 from functools import partial
 from typing import Any
@@ -43,6 +45,7 @@ __all__ = ["Job", "TooManyJobs"]
 RUNS_AT_ONCE = min(2, os.cpu_count() or 1)
 """How many of many runs are made at a time."""
 _LOOK = 2.0  # seconds between looks at whose tab has gone
+_PATIENCE = 1.0  # seconds in which a worker that is free has begun
 _LONGEST_GRACE = 120.0  # seconds: Streamlit keeps no visit longer that has lost its connection
 
 
@@ -166,20 +169,31 @@ def forget_own(name: str) -> None:
     _box().forget(name)
 
 
-_ahead: dict[tuple[RunSpec, ...], list[Any]] = {}
+_ahead: dict[tuple[RunSpec, ...], Future[list[Any]]] = {}
+_AHEAD = "ahead-"  # who waits for a worker under such a name has nobody waiting for results
 
 
-def results_ahead(specs: tuple[RunSpec, ...]) -> list[Any] | None:
-    """Return the results of ``specs`` that ``make_ahead`` has; None if there are none (yet)."""
-    return _ahead.get(specs)
+def example(specs: tuple[RunSpec, ...]) -> Future[list[Any]]:
+    """Return finished results of a few small ``specs``, as soon as they are there: those that are
+    made ahead, or else made by a worker process; in a thread where every process is busy, or is of
+    a cluster and there for one job. Cancelled ones were left for somebody's run: ask again.
+    """
+    results = _ahead.get(specs)
+    if results is not None and not results.cancelled():
+        return results
+    results = _ahead[specs] = Future()
+    ticket, make = None, partial(_make, examples={specs: results})
+    if not settings.scheduler():
+        with suppress(TooManyJobs):
+            ticket = queue.job_pool().submit(f"example-{id(results)}", make)
 
+    def make_here() -> None:
+        if ticket is None or ticket.leave():
+            make(None)
 
-def results_here(specs: tuple[RunSpec, ...]) -> list[Any]:
-    """Compute finished results of a few small ``specs``, in this thread."""
-    results = []
-    for spec in specs:
-        *_, result = watched(spec)
-        results.append(result)
+    timer = threading.Timer(_PATIENCE if ticket else 0.0, make_here)
+    timer.daemon = True
+    timer.start()
     return results
 
 
@@ -187,28 +201,58 @@ def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
     """Have each worker process make the runs of all ``examples``.
 
     What it loads, compiles and draws for them, a visit's first runs need not wait for. A process
-    stops as soon as somebody else waits for one. Where processes are of a cluster, each of them is
+    stops as soon as a visitor waits for one. Where processes are of a cluster, each of them is
     there for one job: the runs are made here.
     """
+    wanted = [(specs, _ahead.setdefault(specs, Future())) for specs in examples]
     if settings.scheduler():
-        _ahead.update({specs: results_here(specs) for specs in examples})
+        _make(None, dict(wanted))
         return
     pool = queue.job_pool()
 
-    def make(worker: AnyWorker, first: int) -> None:
-        for specs in (*examples[first:], *examples[:first]):
-            results: list[Any] = [None] * len(specs)
-            with closing(worker.draw(watched, specs)) as drawn:
-                for item in drawn:
-                    if pool.waiting:  # somebody has no worker yet
-                        return
-                    if item is not None and item[1] is not None:
-                        results[item[0]] = item[1]
-            _ahead.setdefault(specs, results)
+    def somebody_waits() -> bool:
+        return any(not session.startswith(_AHEAD) for session in tuple(pool.waiting))
 
     for k in range(len(pool.workers)):
+        first = k % len(wanted)
+        order = dict((*wanted[first:], *wanted[:first]))
         with suppress(TooManyJobs):
-            pool.submit(f"ahead-{k}", partial(make, first=k % len(examples)))
+            pool.submit(f"{_AHEAD}{k}", partial(_make, examples=order, stopped=somebody_waits))
+
+
+def _make(
+    worker: AnyWorker | None,
+    examples: Mapping[tuple[RunSpec, ...], Future[list[Any]]],
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Have ``worker``, or this thread, make the runs of ``examples``, one example after the other,
+    until ``stopped``; whoever waits for one that is not made then is told.
+    """
+    for specs, of_these in examples.items():
+        results: list[Any] = [None] * len(specs)
+        try:
+            with closing(worker.draw(watched, specs) if worker else _drawn_here(specs)) as drawn:
+                for item in drawn:
+                    if stopped():
+                        break
+                    if item is not None and item[1] is not None:
+                        results[item[0]] = item[1]
+                else:
+                    with suppress(InvalidStateError):  # another worker was quicker
+                        of_these.set_result(results)
+        except (DPMCError, MemoryError) as error:
+            with suppress(InvalidStateError):
+                of_these.set_exception(error)
+        if stopped():
+            break
+    for of_these in examples.values():
+        of_these.cancel()
+
+
+def _drawn_here(specs: tuple[RunSpec, ...]) -> Generator[tuple[int, Any, bool] | None, None, None]:
+    for k, spec in enumerate(specs):
+        for result in watched(spec):
+            yield k, result, False
 
 
 def _drawn(

@@ -6,13 +6,13 @@ once could find one half-made, so a script waits until the thread is through.
 
 import importlib
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 _ALONE = 5.0  # seconds
 _threads: list[threading.Thread] = []
 _failed: list[str] = []
+_came = threading.Event()  # somebody, whose page waits for what is loaded
 
 
 def begin(modules: Sequence[str], unasked: Callable[[], None]) -> None:
@@ -25,7 +25,8 @@ def begin(modules: Sequence[str], unasked: Callable[[], None]) -> None:
 
 
 def done() -> None:
-    """Wait until everything is loaded, where loading was begun."""
+    """Wait until everything is loaded, where loading was begun; for a visitor's page."""
+    _came.set()
     for thread in _threads:
         thread.join()
 
@@ -47,8 +48,8 @@ def _load(modules: Sequence[str], unasked: Callable[[], None]) -> None:
 def _unasked(prepare: Callable[[], None]) -> None:
     """Nobody came so far: prepare everything all the same.
 
-    A visitor who came would have begun it, after their page.
+    A visitor who came begins it, after their page.
     """
-    time.sleep(_ALONE)
-    with suppress(ImportError, RuntimeError):
-        prepare()
+    if not _came.wait(_ALONE):
+        with suppress(ImportError, RuntimeError):
+            prepare()

@@ -3,6 +3,7 @@
 import math
 import secrets
 from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -25,6 +26,7 @@ _EVERY = 0.5  # seconds between two looks at a running job
 _FIRST = 0.2  # the same while it computes and nothing of it is drawn
 _PATIENCE = 0.4  # seconds that a script waits for a first result
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
+_LOOK = 0.1  # seconds between looks at whether the page is to run again
 _SHOWN = "example-shown"  # in the session: which one was drawn last
 _NEXT = "run-next"  # in the session: that the next script runs
 
@@ -258,10 +260,17 @@ def draw_example(
         draw()
 
 
-@st.cache_resource(max_entries=8, show_spinner="Computing the example…")
 def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
-    """Finished results of a few small specs."""
-    return jobs.results_ahead(specs) or jobs.results_here(specs)
+    """Wait for finished results of a few small specs; what a visitor asks for meanwhile comes
+    first.
+    """
+    results = jobs.example(specs)
+    if not results.done():
+        with st.spinner("Computing the example…"):
+            while not wait([results], _LOOK).done:
+                st.session_state.get(_SHOWN)  # where a script ends when another is to run
+    # those that were left for somebody's run are asked for again
+    return example_runs(specs) if results.cancelled() else results.result()
 
 
 def _linked(of: Panel) -> tuple[Any, ...]:
