@@ -4,7 +4,8 @@
 
 Chromium drags each slider; the page's own script notes when a value changes and when the next
 picture of each figure stands. Prints, for each slider, the time from one drawn frame of the screen
-to the next while it is dragged, and from a value to its figures.
+to the next while it is dragged, and from a value to its figures, and how long after the mouse came
+near all of them were there.
 """
 
 import argparse
@@ -46,14 +47,19 @@ _THUMB += ".parentElement.getBoundingClientRect();\n"
 _THUMB += "return [box.x + box.width / 2, box.y + box.height / 2]; }"
 
 
-def dragged(page: Page, address: str, key: str) -> tuple[list[float], list[float]]:
-    """Milliseconds between frames, and from a value to its figures, while ``key`` is dragged."""
+def dragged(page: Page, address: str, key: str) -> tuple[float, list[float], list[float]]:
+    """Seconds until what follows ``key`` has been fetched, and milliseconds between frames, and
+    from a value to its figures, while it is dragged.
+    """
     page.goto(address)
     page.locator(f".st-key-{key} input").wait_for(state="attached")
     page.wait_for_timeout(4000)
     x, y = page.evaluate(_THUMB, key)
-    page.mouse.move(x, y)  # what follows is fetched now
-    page.wait_for_timeout(15_000)
+    began = time.monotonic()
+    with page.expect_response(lambda answer: "/ahead/" in answer.url, timeout=120_000):
+        page.mouse.move(x, y)  # what follows is fetched now
+    fetched = time.monotonic() - began
+    page.wait_for_timeout(2000)
     page.evaluate(_NOTE)
     page.mouse.down()
     for k in range(60):
@@ -66,7 +72,7 @@ def dragged(page: Page, address: str, key: str) -> tuple[list[float], list[float
     figures = [at for what, at in noted if what == "figure"]
     values = [at for what, at in noted if what == "value"]
     late = [min(f for f in figures if f >= v) - v for v in values if figures and v <= figures[-1]]
-    return sorted(b - a for a, b in pairwise(frames)), sorted(late)
+    return fetched, sorted(b - a for a, b in pairwise(frames)), sorted(late)
 
 
 def main() -> None:
@@ -79,7 +85,7 @@ def main() -> None:
         running_app(Path(folder)) as app,
         sync_playwright() as playwright,
     ):
-        until = time.monotonic() + 45 * len(_SLIDERS)
+        until = time.monotonic() + 40 * len(_SLIDERS)
 
         async def others() -> None:
             await asyncio.gather(
@@ -95,9 +101,9 @@ def main() -> None:
         )
         for path, key in _SLIDERS.items():
             page = browser.new_page(viewport={"width": 1280, "height": 720})
-            gaps, late = dragged(page, f"{app.url}/{path}", key)
+            fetched, gaps, late = dragged(page, f"{app.url}/{path}", key)
             page.close()
-            print(f"{key}: frames {_of(gaps)}; from value to figure {_of(late)}")
+            print(f"{key}: {fetched:.1f} s, frames {_of(gaps)}; from value to figure {_of(late)}")
         browser.close()
 
 
