@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     for name in ("folder", "out"):
         if getattr(arguments, name) is None:
             raise ParameterError(f"--{name}", None, "a folder")
-    for name in ("dataset", "spec"):
+    for name in ("dataset", "spec", "top_items"):
         if getattr(arguments, name, None) is not None:
             raise ParameterError(name, getattr(arguments, name), "left out with --folder")
     shape = _shape_of(arguments)

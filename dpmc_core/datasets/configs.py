@@ -13,7 +13,7 @@ from dpmc_core.datasets.synthetic import ratings as synthetic
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.datasets.text import LANGUAGES, TextFilter
 from dpmc_core.errors import ParameterError
-from dpmc_core.limits import LIMITS
+from dpmc_core.limits import LIMITS, Limit
 
 Seed = Annotated[int, LIMITS["data_seed"]]
 
@@ -59,6 +59,23 @@ class RatingsData(Data):
 
     test_fraction: Annotated[float, LIMITS["test_fraction"]] = 0.2
     user_share: Annotated[float, LIMITS["user_share"]] = 1.0
+    top_items: (
+        Annotated[
+            int,
+            Limit(
+                "top_items",
+                2,
+                200_000,
+                "the most rated items, which alone stay with their ratings; which these are is "
+                "counted without noise and taken as public",
+                400,
+                integer=True,
+                label="Most rated items only",
+                step=100,
+            ),
+        ]
+        | None
+    ) = None
     split: str = field(default="random", init=False, repr=False)
 
     def make(self) -> Ratings:
@@ -66,13 +83,19 @@ class RatingsData(Data):
         return loaders.load(self.dataset)
 
     @property
-    def sizes(self) -> tuple[int, int]:
+    def whole(self) -> tuple[int, int]:
+        """Users and items before any are left out."""
         return self.entry.users, self.entry.items
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        users, items = self.whole
+        return users, min(items, self.top_items or items)
 
     @property
     def amounts(self) -> str:
         users, items = self.sizes
-        ratings = getattr(self, "n_ratings", self.entry.ratings)
+        ratings = getattr(self, "n_ratings", self.entry.ratings) if self.sizes == self.whole else 0
         listed = {"users": users, "items": items, "ratings": ratings}
         return ", ".join(f"{number:,} {what}" for what, number in listed.items() if number)
 
@@ -82,6 +105,11 @@ class SplitData(RatingsData):
     """Ratings that come with a published split."""
 
     split: Annotated[str, Choice(("random", "u1"), "how ratings are held out")] = "random"
+
+    def consistent(self) -> None:
+        if self.split != "random" and self.top_items is not None:
+            allowed = "left out with the published split, which is of all items"
+            raise ParameterError("top_items", self.top_items, allowed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +130,7 @@ class _Synthetic(RatingsData):
     data_seed: Seed = 0
 
     @property
-    def sizes(self) -> tuple[int, int]:
+    def whole(self) -> tuple[int, int]:
         return self.n_users, self.n_items
 
 
@@ -115,7 +143,7 @@ class OrthogonalData(_Synthetic):
 
     def make(self) -> Ratings:
         return synthetic.orthogonal(
-            *self.sizes, rank=self.true_rank, observed=self.observed, seed=self.data_seed
+            *self.whole, rank=self.true_rank, observed=self.observed, seed=self.data_seed
         )
 
 
@@ -128,7 +156,7 @@ class LowRankData(OrthogonalData):
 
     def make(self) -> Ratings:
         return synthetic.low_rank(
-            *self.sizes,
+            *self.whole,
             rank=self.true_rank,
             observed=self.observed,
             value_scale=self.value_scale,
@@ -152,7 +180,7 @@ class SkewedData(_Synthetic):
 
     def make(self) -> Ratings:
         return synthetic.skewed(
-            *self.sizes,
+            *self.whole,
             self.n_ratings,
             rank=self.true_rank,
             popularity=self.popularity,

@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 from dpmc_core.datasets import loaders, user_datasets
 from dpmc_core.datasets.configs import Data, ImageData, RatingsData, SampleData
 from dpmc_core.datasets.ratings import (
+    MOST_RATED,
     Ratings,
     Split,
     UserSplit,
+    most_rated,
     random_split,
     some_users,
     user_split,
@@ -49,7 +51,12 @@ def _make(data: Any) -> Any:
 
 
 def ratings_of(data: RatingsData) -> Ratings:
-    """All ratings. Raises ``DatasetMissingError`` or ``DataError``."""
+    """All ratings, or those of the most rated items.
+
+    Raises ``DatasetMissingError`` or ``DataError``.
+    """
+    if data.top_items is not None:
+        return _cached(_most_rated, _whole(data))
     if not user_datasets.is_own(data.dataset):
         return _cached(_make, _whole(data))
     mine = user_datasets.find(data.dataset)
@@ -96,9 +103,10 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
 def uncovered_by(data: Data) -> tuple[str, ...]:
     """What a guarantee takes as public and was read off ``data`` itself, which no ε covers."""
     own = user_datasets.current().get(data.dataset)
+    cut = getattr(data, "top_items", None) is not None
     if own is not None and own.ratings is not None:
-        return tuple(own.ratings.uncovered)
-    return ("list of words",) * data.open_words
+        return (*own.ratings.uncovered, *(MOST_RATED,) * cut)
+    return ("list of words",) * data.open_words + (MOST_RATED,) * (cut and data.synthetic)
 
 
 def forget() -> None:
@@ -116,6 +124,10 @@ def uncorrupted(data: SampleData) -> SampleData:
     return (
         replace(data, contaminated=0.0, spoiled_pixels=0.7) if isinstance(data, ImageData) else data
     )
+
+
+def _most_rated(data: RatingsData) -> Ratings:
+    return most_rated(ratings_of(replace(data, top_items=None)), data.top_items or 0)
 
 
 def _published(data: RatingsData) -> Split:

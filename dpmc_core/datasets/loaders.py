@@ -15,7 +15,7 @@ import numpy as np
 from scipy.io import loadmat
 
 from dpmc_core.datasets.catalogue import Entry, entry
-from dpmc_core.datasets.ratings import FACTS, ItemFeatures, Ratings, Split
+from dpmc_core.datasets.ratings import FACTS, PUBLISHED, ItemFeatures, Ratings, Split
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 from dpmc_core.paths import reason, text_lines
 
@@ -109,7 +109,7 @@ def load(name: str, zeros: str = "missing") -> Ratings:
             f"expected; the file in {record.place} is cut short or of another version. Fetch the "
             "dataset again."
         )
-    return replace(ratings, public=dict.fromkeys(FACTS, "public by publication"))
+    return replace(ratings, public=dict.fromkeys(FACTS, PUBLISHED))
 
 
 def published_split(name: str) -> Split:

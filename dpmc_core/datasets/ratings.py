@@ -99,6 +99,7 @@ class ItemFeatures:
 
 
 FACTS = ("item list", "scale", "number of users")
+MOST_RATED, PUBLISHED = "list of the most rated items", "public by publication"
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +247,30 @@ class Ratings:
             item_features,
             public=public,
         )
+
+
+def most_rated(ratings: Ratings, count: int) -> Ratings:
+    """The ratings of the ``count`` items that have most of them (all where there are no more), of
+    equal ones the first, in a matrix of these items alone, in their order.
+
+    Who rated is counted without noise: the list of items is public only where the ratings are.
+    """
+    counts = np.bincount(ratings.items, minlength=ratings.n_items)
+    chosen = np.sort(np.argsort(-counts, kind="stable")[:count])
+    place = np.full(ratings.n_items, -1, dtype=np.int32)
+    place[chosen] = np.arange(chosen.size)
+    part = ratings.take(place[ratings.items] >= 0)
+    truth, features, labels = part.truth, part.item_features, part.item_labels
+    by = part.public[FACTS[0]]
+    return replace(
+        part,
+        items=place[part.items],
+        n_items=int(chosen.size),
+        item_labels=tuple(labels[k] for k in chosen) if len(labels) else (),
+        truth=truth and replace(truth, right=truth.right[chosen]),
+        item_features=features and replace(features, values=features.values[chosen]),
+        public={**part.public, MOST_RATED: by if by == PUBLISHED else ""},
+    )
 
 
 def _label(labels: Sequence[str], k: int, what: str) -> str:

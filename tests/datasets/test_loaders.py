@@ -1,17 +1,25 @@
 """Loaders on the real files, and on damaged ones."""
 
+import re
 import shutil
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import user_level
 from dpmc_core.datasets import catalogue, configs, entry, factor_sets, loaders
+from dpmc_core.datasets.data import forget, ratings_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.store.records import record_of
 from dpmc_core.metrics import rmse, truth_rmse
+from dpmc_core.wording import printed_in
 
 
 @pytest.fixture
@@ -111,6 +119,77 @@ def test_formats_without_the_real_files(folder: Path, name: str) -> None:
     assert (ratings.n_users, ratings.n_items) == (2, 2)
     assert ratings.values.tolist() == [3.5, 0.5, 5.0]
     assert [ratings.item_label(k) for k in (0, 1)] == ["Amélie, or so (1999)", "item 122"]
+
+
+def test_the_most_rated_items_alone_are_a_smaller_matrix() -> None:
+    spec = RunSpec.of(dataset="skewed", n_users=90, n_items=40, n_ratings=1500, top_items=7)
+    whole, cut = ratings_of(replace(spec.data, top_items=None)), ratings_of(spec.data)
+    counts = np.bincount(whole.items, minlength=40)
+    assert spec.data.sizes == (cut.n_users, cut.n_items) == (90, 7)
+    assert sorted(np.bincount(cut.items)) == sorted(counts)[-7:]
+    chosen = np.flatnonzero(counts >= sorted(counts)[-7])  # no tie at this border
+    assert cut.truth.right == pytest.approx(whole.truth.right[chosen])
+    assert set(zip(cut.users, chosen[cut.items], cut.values, strict=True)) <= set(
+        zip(whole.users, whole.items, whole.values, strict=True)
+    )
+    private = spec.replace(algorithm="private-means", mechanism="gaussian", epsilon=1.0)
+    statement = run(private).statement  # the list was counted, and these ratings are not published
+    assert statement.nominal
+    assert "list of the most rated items read off the data" in statement.label
+    assert record_of(run(private)).nominal
+    with pytest.raises(ParameterError, match=r"top_items = 9 .* published split"):
+        RunSpec.of(dataset="ml-100k", split="u1", top_items=9)
+
+
+@pytest.mark.data
+def test_the_most_rated_items_of_a_published_set_are_public(data_dir: Path) -> None:
+    settings = {"mechanism": "gaussian", "epsilon": 1.0, "top_items": 100}
+    result = run(RunSpec.of(dataset="ml-100k", algorithm="private-means", **settings))
+    assert not result.statement.nominal
+    assert any("list of the most rated items (public by" in c for c in result.statement.caveats)
+    assert len(result.split.train.item_labels) == result.split.train.n_items == 100
+    assert result.split.train.item_label(0) == "Toy Story (1995)"
+
+
+@pytest.mark.parametrize("archive", ["ml-10m", "ml-20m"])
+def test_the_papers_table_is_computed_for_whoever_has_the_files(
+    archive: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the archives' layout, with fewer users and films."""
+    ratings = skewed(200, 700, 9000, seed=3)
+    stars = np.clip(np.round(2 * ratings.values) / 2, 0.5, 5.0)
+    mark, head = ("::", "") if archive == "ml-10m" else (",", "userId,movieId,rating,timestamp\n")
+    lines = [
+        f"{u + 1}{mark}{3 * i + 1}{mark}{value:g}{mark}978300760\n"
+        for u, i, value in zip(ratings.users, ratings.items, stars, strict=True)
+    ]
+    seen = [len(np.unique(numbers)) for numbers in (ratings.users, ratings.items)]
+    sizes = {"users": seen[0], "items": seen[1], "ratings": len(lines)}
+    monkeypatch.setitem(catalogue(), archive, replace(entry(archive), **sizes))
+    entry(archive).path().mkdir()
+    entry(archive).file.write_text(head + "".join(lines))
+    monkeypatch.setenv("DPMC_STORE", str(folder / "runs.sqlite"))
+    monkeypatch.setattr(user_level, "EPSILONS", (5.0,))
+    line = f"user_level {archive} --trials 1 --seeds 1 --algorithms private-means private-fw"
+    monkeypatch.setattr(sys, "argv", line.split())
+    forget()
+    user_level.main()
+    forget()
+    told = capsys.readouterr().out
+    first, *_ = told.splitlines()
+    runs = 8 if archive == "ml-10m" else 4
+    assert re.fullmatch(rf".*: {runs} runs of DPALS, at most about \d+ minutes .* GiB .*", first)
+    printed = [p.text for p in printed_in("dpals", "5") if p.setting["dataset"].startswith(archive)]
+    assert re.findall(r", printed ([\d.]+); ε by our accounting [\d.]+;", told) == printed
+    assert ("private-fw     ε=5" in told) == (archive == "ml-10m")
+
+
+def test_without_the_files_the_command_says_how_to_get_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["user_level", "ml-10m"])
+    with pytest.raises(SystemExit, match="datasets fetch ml-10m"):
+        user_level.main()
 
 
 def test_missing_and_unknown_sets_say_what_to_do(folder: Path) -> None:
