@@ -8,6 +8,10 @@ Every round each user sends the square A_iᵀA_i of their residual row A_i, clip
 the sum over users leaves, as the upper triangle with the diagonal. With ‖A_i‖₂ ≤ L its ℓ2 norm is
 √(Σ a⁴ + Σ_{j<k} a_j²a_k²) ≤ ‖A_i‖₂² ≤ L²; with ‖A_i‖₁ ≤ L (where the noise asks for ℓ1) its ℓ1 norm
 is (‖A_i‖₂² + ‖A_i‖₁²)/2 ≤ L².
+
+Where σ is given, it is in units in which a user moves that sum by √k in ℓ2, as a user moves either
+sum of a step of DPALS. That is our reading of dpals-paper figure 7, which has one k, one σ and one
+ε for both.
 """
 
 import math
@@ -31,7 +35,7 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms
-from dpmc_core.privacy.noise import TotalEpsilon
+from dpmc_core.privacy.noise import ReleaseSigma, TotalEpsilon
 
 _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
 
@@ -70,6 +74,7 @@ def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Re
         share=1.0,
         count=config.iterations,
         source="dpmc_core.completion.frank_wolfe: upper triangle of aaᵀ with ‖a‖ ≤ L",
+        sigma_unit=bound**2 / math.sqrt(min(config.items_per_user, n)),
     )
     return plan({"squares": part}, config.budget)
 
@@ -167,7 +172,7 @@ ALGORITHMS = (
         tuned="MovieLens 100K, on other splits than the tables'",
         config=FrankWolfeConfig,
         order=9,
-        noise=(TotalEpsilon,),
+        noise=(TotalEpsilon, ReleaseSigma),
         unit="user",
         guarantee=True,
         rate=frank_wolfe,

@@ -24,7 +24,7 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, Noise, NoNoise
 from dpmc_core.wording import JsonObject
 
-AMOUNTS = ("variance", "epsilon", "nominal_epsilon", "total_epsilon")
+AMOUNTS = ("variance", "epsilon", "nominal_epsilon", "total_epsilon", "sigma")
 USUAL = {"ratings": ("low-rank", "als"), "samples": ("lfw", "nmf")}  # dataset, algorithm
 CHANCE = ("seed", "secret", "split_seed")
 _NOISE = ("mechanism", *AMOUNTS, "alpha", "delta")

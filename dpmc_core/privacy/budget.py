@@ -60,6 +60,20 @@ class Budget:
         return family.with_variance(std**2, **{name: getattr(self, name) for name in family.shape})
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenSigma(Budget):
+    """Noise of a given ``sigma``, which each part has in units of its own (``Part.sigma_unit``): ε
+    is what comes of it, so that no total is spent.
+    """
+
+    sigma: float
+    epsilon: float = field(default=math.inf, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        Budget(epsilon=1.0, delta=self.delta, family=self.family, alpha=self.alpha)  # checks them
+        limits.check("sigma", self.sigma)
+
+
 def norm_of(family: str) -> int:
     """The norm whose sensitivity a noise family's privacy depends on; 2 without noise."""
     return 2 if family == "none" else FAMILIES[family].norm
@@ -76,7 +90,8 @@ class Part:
     the other one only follows from the number of coordinates, and says little about the cost.
     Sensitivities are for one unit added or removed, derived at ``source``. ``apart``: the terms of
     two units have no negative inner product, so that one replaced by another moves the sum by
-    √2·``l2`` at most. ``linf``: no number moves by more (None: by ``l2``).
+    √2·``l2`` at most. ``linf``: no number moves by more (None: by ``l2``). ``sigma_unit`` is the
+    standard deviation that a given σ = 1 stands for (None: ``l2``).
     """
 
     what: str
@@ -92,13 +107,18 @@ class Part:
     bounded_in: int | None = None
     linf: float | None = None
     kind: Kind = "completion"
+    sigma_unit: float | None = None
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
-        """The release, its noise ``factor`` times the sensitivity over √(share/count)."""
-        shift = self.l2 if (self.bounded_in or budget.norm) == 2 else self.l1
+        """The release, its noise ``factor`` times the sensitivity over √(share/count), or σ."""
+        if isinstance(budget, GivenSigma):
+            std = budget.sigma * (self.l2 if self.sigma_unit is None else self.sigma_unit)
+        else:
+            shift = self.l2 if (self.bounded_in or budget.norm) == 2 else self.l1
+            std = factor * shift / math.sqrt(self.share / self.count)
         return Release(
             what=self.what,
-            mechanism=budget.noise(factor * shift / math.sqrt(self.share / self.count)),
+            mechanism=budget.noise(std),
             l1_sensitivity=self.l1,
             l2_sensitivity=self.l2,
             unit=self.unit,
@@ -145,7 +165,7 @@ def plan(
     parts: Mapping[str, Part], budget: Budget | None, fixed: Mapping[str, Release] | None = None
 ) -> dict[str, Release] | None:
     """The releases of a run by name, with the least noise at which all together spend at most the
-    budget; None without one.
+    budget, or with the given σ; None without either.
 
     ``fixed`` releases (whose noise is given) belong to the same run. All noise is decided here,
     before any data is read: how much a later release gets never depends on what an earlier one
@@ -154,6 +174,8 @@ def plan(
     if budget is None:
         return None
     given = dict(fixed or {})
+    if isinstance(budget, GivenSigma):
+        return {**given, **{name: part.release(budget) for name, part in parts.items()}}
     before = Ledger((*budget.spent, *given.values()))
     calibrated = _planned(tuple(parts.values()), budget, before).releases
     return {**given, **dict(zip(parts, calibrated, strict=True))}

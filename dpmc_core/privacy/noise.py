@@ -1,6 +1,7 @@
 """How much noise a run adds, by what kind of amount it names.
 
-The kind is a type: the variance of a release, the nominal ε of a release, or the total ε of a run.
+The kind is a type: the variance of a release, the nominal ε of a release, the total ε of a run, or
+σ of its releases, from which its total ε follows.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from dpmc_core.config import Choice, Config, Settings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
-from dpmc_core.privacy.budget import Budget
+from dpmc_core.privacy.budget import Budget, GivenSigma
 
 MECHANISMS = ("none", *RUN_FAMILIES)
 Family = Annotated[str, Choice(RUN_FAMILIES, "distribution of the noise")]
@@ -26,13 +27,14 @@ class Noise(Config):
     mechanism: str = field(default="none", init=False, repr=False)
     variance: float | None = field(default=None, init=False, repr=False)
     epsilon: float | None = field(default=None, init=False, repr=False)
+    sigma: float | None = field(default=None, init=False, repr=False)
     alpha: float | None = field(default=None, init=False, repr=False)
     delta: float = field(default=1e-5, init=False, repr=False)
 
     @classmethod
     def field(cls) -> str:
         """The field that holds the amount."""
-        return "variance" if cls.kind == "variance" else "epsilon"
+        return cls.kind if cls.kind in ("variance", "sigma") else "epsilon"
 
     @classmethod
     def amount(cls) -> str:
@@ -41,7 +43,7 @@ class Noise(Config):
 
     @property
     def budget(self) -> Budget | None:
-        """The budget of the whole run, where the amount is a total ε."""
+        """The budget of the whole run, where the amount is a total ε or σ."""
         return None
 
     def of_release(self, sensitivity: float) -> Mechanism | None:
@@ -168,8 +170,34 @@ class TotalEpsilon(_Some):
         return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSigma(_Some):
+    """σ of every release, in units of what its terms are clipped to: ε is what comes of it."""
+
+    kind: ClassVar[str] = "sigma"
+    sigma: Annotated[
+        float,
+        Limit(
+            "sigma",
+            0,
+            1e6,
+            "standard deviation σ of the noise, for terms clipped to length 1: the total ε follows "
+            "from it and grows with each step",
+            open_low=True,
+            label="Noise σ",
+            step=1,
+        ),
+    ] = 10.0
+
+    @property
+    def budget(self) -> GivenSigma:
+        shape: Settings = self.shape
+        return GivenSigma(sigma=self.sigma, delta=self.delta, family=self.mechanism, **shape)
+
+
 KINDS: dict[str, type[Noise]] = {
-    kind.kind: kind for kind in (NoNoise, ReleaseVariance, NominalEpsilon, TotalEpsilon)
+    kind.kind: kind
+    for kind in (NoNoise, ReleaseVariance, NominalEpsilon, TotalEpsilon, ReleaseSigma)
 }
 
 

@@ -15,9 +15,11 @@ from dpmc_core.experiments import RunResult, RunSpec, run
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.metrics import clipped
+from dpmc_core.wording import three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
+from pages.parts.completion.compare_view import title_of
 from pages.parts.datasets.ratings_view import popularity, sparsity
 from pages.parts.mechanisms import charts, texts
 from pages.parts.runs.view import distances as run_distances
@@ -113,6 +115,25 @@ def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) ->
     assert [shape["y0"] for shape in whole(fig)["layout"]["shapes"]] == [value]
     figure, _ = run_charts.rmse_curves(results, clip=True)
     assert figure.data[1].y[-1] == results[0].result.final.test_rmse_clipped
+
+
+def test_a_run_with_a_given_sigma_has_its_epsilon_at_every_step() -> None:
+    """That of a run planned with so many steps, written on the first, middle and last."""
+    given = {"algorithm": "dpals", "mechanism": "gaussian", "sigma": 30.0, "iterations": 4}
+    spec = BASE.replace(**given)
+    ended = run(spec)
+    spent = [m.epsilon for m in ended.metrics]
+    shorter = [run(spec.replace(iterations=n)).statement.epsilon for n in (1, 2, 3, 4)]
+    assert spent == pytest.approx(shorter, rel=1e-9)
+    named = Named("A", title_of(spec), ended)
+    fig, numbers = run_charts.rmse_curves([named], clip=True)
+    assert numbers["epsilon"].tolist() == spent
+    (texts,) = [trace.text for trace in fig.data if trace.text]
+    assert texts == (f"ε {three(spent[0])}", "", *(f"ε {three(e)}" for e in spent[2:]))
+    assert named.title == "DPALS, Gaussian, σ 30"
+    assert "guaranteed ε = " in ended.statement.label
+    assert f"total ε = {three(spent[-1])}" in verdict(named)
+    assert all(m.epsilon is None for m in run(BASE).metrics)
 
 
 def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:

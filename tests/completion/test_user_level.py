@@ -30,9 +30,9 @@ from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, mos
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
-from dpmc_core.privacy.budget import Budget, Curator
+from dpmc_core.privacy.budget import Budget, Curator, GivenSigma
 from tests.completion.references import papers_dpals
-from tests.steps import Tape, parts_used
+from tests.steps import Tape, parts_used, spending
 
 R = np.random.default_rng
 USERS, ITEMS = 14, 9
@@ -116,7 +116,13 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
             "dpals, all of everybody": {
                 "items_per_user": 50,
                 "item_share": 1.0,
-                "orthonormal": True,
+                "orthonormal": "on",
+            },
+            "dpals weights, another exponent, lines 12 and 13": {
+                "sampling": "weights",
+                "weight_exponent": -1.5,
+                "orthonormal": "on",
+                "user_sample": "part",
             },
         }.items()
     },
@@ -310,15 +316,17 @@ def test_first_k_takes_the_lowest_of_each_user() -> None:
     assert first_k(np.empty(0, dtype=int), np.empty(0), 2).size == 0
 
 
+@pytest.mark.parametrize("power", [-0.5, -1.5, 0.7])
 @pytest.mark.parametrize("norm", [1, 2])
-def test_weights_in_place_of_sampling(norm: int) -> None:
-    """Σ ω² = k for every user, and Σ ω ≤ k where the noise asks for it.
+def test_weights_in_place_of_sampling(norm: int, power: float) -> None:
+    """Σ ω² = k for every user, and Σ ω ≤ k where the noise asks for it, for any exponent.
 
-    Rarer items weigh more.
+    Rarer items weigh more where it is negative.
     """
     ratings = table()
     counts = np.bincount(ratings.items, minlength=ITEMS).astype(float)
-    by_user, by_item = weights_of(ratings, np.ones(len(ratings), dtype=bool), counts, 3, norm)
+    inside = np.ones(len(ratings), dtype=bool)
+    by_user, by_item = weights_of(ratings, inside, counts, 3, norm, power)
     weights = by_user[ratings.users] * by_item[ratings.items]
     squares = np.bincount(ratings.users, weights**2, minlength=USERS)
     assert np.all(squares <= 3 * (1 + 1e-12))
@@ -326,7 +334,9 @@ def test_weights_in_place_of_sampling(norm: int) -> None:
         assert np.all(np.bincount(ratings.users, weights) <= 3 * (1 + 1e-12))
     else:
         assert np.allclose(squares, 3)
-    assert by_item[np.argmin(counts)] == by_item.max()
+    rarest = by_item.max() if power < 0 else by_item.min()
+    assert by_item[np.argmin(counts)] == rarest
+    assert by_item == pytest.approx(counts**power)
 
 
 @pytest.mark.parametrize(
@@ -352,17 +362,9 @@ def test_few_items_are_all_learned(n_items: int, settings: dict[str, Any], learn
     ("knobs", "words"),
     [
         ({"item_share": 0.1}, "item_share = 0.1 is not allowed: it must be at least 0.222 here"),
-        (
-            {"budget": None, "sigma_right": 0.0, "sigma_preparation": 1.0},
-            "sigma_right = 0.0 is not allowed",
-        ),
-        (
-            {"budget": None, "sigma_right": 1.0, "sigma_preparation": 0.0},
-            "private=False is how to run without noise",
-        ),
-        ({"budget": None}, "budget is missing"),
+        ({"sigma_preparation": 0.0}, "sigma_preparation = 0.0 is not allowed"),
+        ({"budget": None}, "private=False adds no noise"),
         ({"private": False}, "private = False is not allowed"),
-        ({"sigma_right": 2.0}, "sigma_right = 2.0 is not allowed: it must be left out"),
         ({"sigma_preparation": 1.0}, "alone cost(s) with the noise chosen for it"),
         ({"projection": "none"}, "projection = 'none'"),
         ({"rank": 10}, "rank = 10 is not allowed"),
@@ -382,6 +384,23 @@ def test_bad_settings_of_dpals_are_told(knobs: dict[str, Any], words: str) -> No
 def test_bad_budgets_are_told(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         Budget(**{"epsilon": 1.0, **settings})
+    with pytest.raises(ParameterError, match="sigma = 0"):
+        GivenSigma(sigma=0)
+
+
+@pytest.mark.parametrize("name", ["dpals", "dpals weights, power start", "fw"])
+def test_a_given_sigma_is_in_units_of_what_is_clipped(name: str) -> None:
+    """A user moves the statistics of a step by √k, and by k what is one number for all ratings."""
+    solver, config = VARIANTS[name]
+    _, ledger = spending(solver(table(), replace(config, budget=GivenSigma(sigma=9.0)), R(0), 1))
+    k, ratio = config.items_per_user, getattr(config, "gram_ratio", 1.0)
+    for release in ledger.releases:
+        shift = {"Gram": math.sqrt(k) / ratio, "power": 1.0}.get(
+            release.what.split()[0].rstrip(":"), math.sqrt(k)
+        )
+        assert release.l2_sensitivity / release.mechanism.std == pytest.approx(shift / 9)
+    statistics = [r.count for r in ledger.releases if r.what.endswith(("all items", "rows"))]
+    assert statistics == [config.iterations] * (1 if name == "fw" else 2)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)

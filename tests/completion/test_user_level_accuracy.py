@@ -15,7 +15,7 @@ from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
 from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
-from dpmc_core.completion.dpals.preprocessing import SAMPLING
+from dpmc_core.completion.dpals.preprocessing import SAMPLING, lottery
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
@@ -33,13 +33,14 @@ from dpmc_core.completion.spectral import (
 from dpmc_core.datasets.ratings import Ratings, likes, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.metrics.ratings import rmse
-from dpmc_core.privacy.budget import Budget
+from dpmc_core.privacy.budget import Budget, GivenSigma
 from dpmc_core.privacy.compare import dpals_counts
 from tests.completion.references import papers_dpals, solved_rows
 
 R = np.random.default_rng
 
 
+SALT = int(R(5).integers(2**63))  # of the lottery, with seed 5
 SMALL = skewed(60, 25, 700, rank=2, seed=0)
 
 
@@ -72,18 +73,23 @@ def reference_dpals(
     rated = np.bincount(ratings.users, minlength=ratings.n_users) / config.items_per_user
     shares = np.maximum(rated, 1e-3) ** config.user_exponent
 
-    def solved_users(items: np.ndarray) -> np.ndarray:
+    def solved_users(items: np.ndarray, step: int | None = None) -> np.ndarray:
         ridges = shares[:, None, None] * ridge + config.global_penalty * items.T @ items
-        return solved_rows(ratings.users, ratings.items, values, items, ridges, ratings.n_users)
+        own = np.ones(len(values), dtype=bool)
+        if config.user_sample == "part" and step is not None:  # of SALT alone
+            draw = lottery(ratings, SALT + 1) * config.iterations
+            own = (step <= draw) & (draw < step + 1)
+        rows = ratings.users[own], ratings.items[own], values[own]
+        return solved_rows(*rows, items, ridges, ratings.n_users)
 
-    for _ in range(config.iterations):
-        users = solved_users(items)
+    for step in range(config.iterations):
+        users = solved_users(items, step)
         length = np.linalg.norm(users, axis=1, keepdims=True)
         users *= config.clip_norm / np.maximum(length, config.clip_norm)
         ridges = (counts / counts.mean())[:, None, None] * ridge
         ridges = ridges + config.global_penalty * users.T @ users
         items = solved_rows(ratings.items, ratings.users, values, users, ridges, ratings.n_items)
-        if config.orthonormal:
+        if config.orthonormal == "on":
             strengths, vectors = np.linalg.eigh(items.T @ items)
             items = items @ (vectors / np.sqrt(strengths)) @ vectors.T
     return solved_users(items), items
@@ -93,7 +99,9 @@ def reference_dpals(
     "knobs",
     [
         {},
-        {"centring": "none", "projection": "off", "orthonormal": True},
+        {"centring": "none", "projection": "off", "orthonormal": "on"},
+        {"user_sample": "part", "iterations": 3},
+        {"user_sample": "part", "global_penalty": 0.3, "sampling": "uniform"},
         {"global_penalty": 0.3, "item_exponent": 1.0, "user_exponent": 0.5, "clip_norm": 0.3},
         {"projection": "inner", "sampling": "uniform", "iterations": 3},
         {
@@ -105,7 +113,7 @@ def reference_dpals(
 def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     config = papers_dpals(rank=3, reg=0.7, items_per_user=1000, private=False, **knobs)
     rng = R(5)
-    rng.integers(2**63)  # the lottery's salt
+    assert rng.integers(2**63) == SALT
     start = rng.standard_normal((SMALL.n_items, 3)) / math.sqrt(3)
     ratings = likes(SMALL) if config.implicit else SMALL
     last, again = (last_of(dpals, ratings, config, 5, workers) for workers in (1, 2))
@@ -197,8 +205,9 @@ def test_table_4_gives_the_epsilon_of_finding_9(
 
     Both statistics as finding 9 counts them, and the preparation.
     """
+    sigma, ratio = GivenSigma(sigma=right), gram / right
     config = papers_dpals(
-        rank=4, items_per_user=k, sigma_gram=gram, sigma_right=right, sigma_preparation=pre
+        rank=4, items_per_user=k, budget=sigma, gram_ratio=ratio, sigma_preparation=pre
     )
     planned = dpals_plan(skewed(50, 60, 900, seed=0), config)
     rho = {n: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 / 2 for n, r in planned.items()}

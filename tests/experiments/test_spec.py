@@ -79,10 +79,16 @@ PREPARED = [
         "--mechanism huber --epsilon 5.0 --alpha 1.1",
         "DPALSConfig(rank=8, reg=30.0, iterations=2, items_per_user=50, item_features='none', "
         "item_share=0.5, sampling='weights', projection='off', start='power', start_rounds=2, "
-        "centring='user', clip_norm=0.5, value_clip=2.0, gram_ratio=2.0, item_exponent=0.5, "
-        "user_exponent=1.0, global_penalty=0.0, orthonormal=False, implicit=False, "
-        "private=True, budget=Budget(epsilon=5.0, delta=1e-05, family='huber', alpha=1.1), "
-        "family='gaussian', sigma_gram=None, sigma_right=None, sigma_preparation=None)",
+        "centring='user', clip_norm=0.5, value_clip=2.0, weight_exponent=-0.5, orthonormal='off', "
+        "user_sample='all', sigma_preparation=None, gram_ratio=2.0, item_exponent=0.5, "
+        "user_exponent=1.0, global_penalty=0.0, implicit=False, private=True, "
+        "budget=Budget(epsilon=5.0, delta=1e-05, family='huber', alpha=1.1))",
+    ),
+    (
+        "complete private-fw --dataset low-rank --top-items 40 --mechanism huber --sigma 12.0 "
+        "--alpha 1.1",
+        "FrankWolfeConfig(iterations=1, nuclear=0.25, items_per_user=100, "
+        "budget=GivenSigma(delta=1e-05, family='huber', alpha=1.1, sigma=12.0))",
     ),
     (
         "complete private-means --dataset low-rank --mechanism gaussian --epsilon 1.0",
@@ -422,7 +428,7 @@ def test_a_spec_holds_nothing_that_it_does_not_name() -> None:
     """What is not named would be no part of the seed of the noise: two runs would share it."""
     data, card = config_of("skewed")(dataset="skewed"), ALGORITHMS["dpals"]
     with pytest.raises(ParameterError, match="whose settings are all parameters"):
-        RunSpec(task="rate", data=data, algorithm=card.config(sigma_preparation=40.0))
+        RunSpec(task="rate", data=data, algorithm=card.config(implicit=True))
     noise = RoundEpsilon(mechanism="gaussian", epsilon=1.0)
     with pytest.raises(ParameterError, match=r"nominal_epsilon = 1.0.*left out for"):
         RunSpec(task="rate", data=data, algorithm=ALGORITHMS["als"].config(), noise=noise)

@@ -30,7 +30,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"algorithm": "private-means", "mechanism": "laplace", "epsilon": 2.0},
     {"algorithm": "moments", "rank": 3},
     {"algorithm": "moments", "rank": 3, "mechanism": "gaussian", "epsilon": 20.0},
-    {"algorithm": "dpals", "rank": 3},
+    {"algorithm": "dpals", "rank": 3, "user_sample": "part", "orthonormal": "on"},
     {"algorithm": "dpals", "rank": 3, "mechanism": "gaussian", "epsilon": 5.0, "item_share": 0.6},
     {
         "algorithm": "dpals",
@@ -43,6 +43,7 @@ SETTINGS: list[dict[str, Any]] = [
         "start": "power",
         "centring": "mean",
         "global_penalty": 0.1,
+        "user_sample": "part",
     },
 ]
 

@@ -10,7 +10,7 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Laplace, Mechani
 from dpmc_core.privacy import Ledger, account
 from dpmc_core.privacy.account import ORDERS, release_rdp, tightest, zcdp
 from dpmc_core.privacy.budget import Budget, norm_of
-from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
+from dpmc_core.privacy.noise import NominalEpsilon, ReleaseSigma, ReleaseVariance, TotalEpsilon
 from tests.privacy.helpers import release
 
 
@@ -36,6 +36,9 @@ def test_every_kind_of_amount_gives_the_family_it_names(name: str) -> None:
     got = nominal.epsilon(5.0) if nominal.pure else nominal.epsilon_at_delta(1e-6, 5.0)
     assert (nominal.name, got) == (name, pytest.approx(2.0, rel=1e-9))
     budget = TotalEpsilon(mechanism=name, epsilon=1.0).budget
+    by_sigma = ReleaseSigma(mechanism=name, sigma=3.0)
+    assert (by_sigma.budget.sigma, by_sigma.epsilon) == (3.0, None)
+    assert by_sigma.budget.noise(0.7) == budget.noise(0.7)
     assert budget.noise(0.7).name == name
     assert budget.noise(0.7).std == pytest.approx(0.7, rel=1e-12)
     assert budget.norm == norm_of(name) == (2 if name == "gaussian" else 1)

@@ -16,7 +16,13 @@ from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_names
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.noise import MECHANISMS, NominalEpsilon, ReleaseVariance, TotalEpsilon
+from dpmc_core.privacy.noise import (
+    MECHANISMS,
+    NominalEpsilon,
+    ReleaseSigma,
+    ReleaseVariance,
+    TotalEpsilon,
+)
 
 Drawn = TypeVar("Drawn")  # what a task yields
 
@@ -25,6 +31,7 @@ _AMOUNTS = {
     "epsilon": parameters(TotalEpsilon)["epsilon"],
     "nominal_epsilon": parameters(NominalEpsilon)["epsilon"],
     "total_epsilon": parameters(TotalEpsilon)["epsilon"],
+    "sigma": parameters(ReleaseSigma)["sigma"],
     "alpha": parameters(TotalEpsilon)["alpha"],
     "delta": parameters(TotalEpsilon)["delta"],
 }

@@ -10,25 +10,27 @@ statistics of at most k items (or of all with weights ω, Σω² ≤ k):
 * the right-hand sides ω x u, |x| ≤ Γ_M: √k·Γ_u·Γ_M in ℓ2 and k·Γ_u·Γ_M·√r in ℓ1.
 * with λ₀ also Σ u uᵀ over all users, once a step: Γ_u² and Γ_u²(1 + r)/2.
 
-Both statistics leave in every step, so both are counted. What a setting does not use
+Both statistics leave in every step, so both are counted. Three settings change none of this: users'
+vectors are clipped whichever of their ratings they are computed from (Algorithm 1, line 13);
+orthonormal factors (line 12) are computed from released numbers; weights follow from released
+counts, and Σω² ≤ k for any exponent. What a setting does not use
 is not released: item counts without β, adaptive sampling or weights; second counts without μ.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
-from dpmc_core import limits
 from dpmc_core.completion.common import parameters as shared
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.completion.common.population import Population
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, power_part
-from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts, preparation_shifts
+from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.budget import Budget, Part, norm_of, plan
+from dpmc_core.privacy.budget import Budget, GivenSigma, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 
 USUAL_SHARE, ENOUGH_ITEMS = 0.15, 250
@@ -43,14 +45,12 @@ class DPALSConfig(Config):
     items is public. ``value_clip`` None takes half the width of the scale, of which values are the
     distance from the middle. ``projection`` is of the noisy matrices onto the positive
     semi-definite cone: "printed" (with λ, Alg. 1), "inner" (before λ is added) or "off".
-    ``centring`` is by the private mean or each user's own. ``orthonormal`` as in line 12.
-    ``implicit``: values say that something was liked, and items that no factors are learned for
-    score 0, not the user's own mean.
+    ``centring`` is by the private mean or each user's own. ``implicit``: values say that something
+    was liked, and items that no factors are learned for score 0, not the user's own mean.
 
-    Noise: ``budget`` spread by fixed shares; or ``sigma_right`` σ_g (and ``sigma_gram``,
-    ``sigma_preparation``), in units of the clipping norms as in Table 4, with ``budget`` None: the
-    family is ``family``. σ_p given together with a budget stays as given. ``private`` False for the
-    same algorithm without noise.
+    Noise: ``budget`` spread by fixed shares, or a given σ_g in units of the clipping norms as in
+    Table 4, with σ_G = ``gram_ratio``·σ_g. ``sigma_preparation`` stays as given beside either.
+    ``private`` False for the same algorithm without noise.
     """
 
     rank: Rank = 8
@@ -123,7 +123,8 @@ class DPALSConfig(Config):
             "clip_norm",
             1e-6,
             1e6,
-            "length Γ_u that user vectors are clipped to",
+            "length Γ_u that user vectors are clipped to: u·min(1, Γ_u/‖u‖), where the paper has "
+            "max, a misprint",
             label="Length Γᵤ of user vectors",
             step=0.1,
         ),
@@ -141,6 +142,54 @@ class DPALSConfig(Config):
                 open_low=True,
                 label="Γ of ratings (rating units)",
                 step=0.5,
+            ),
+        ]
+        | None
+    ) = None
+    weight_exponent: Annotated[
+        float,
+        Limit(
+            "weight_exponent",
+            -2,
+            2,
+            "exponent of an item's released count in its weight, where all ratings take part by "
+            "weights; ε does not depend on it",
+            label="Exponent of the weights",
+            step=0.25,
+        ),
+    ] = -0.5
+    orthonormal: Annotated[
+        str,
+        Choice(
+            ("off", "on"),
+            "whether item factors are made orthonormal after each step (Algorithm 1, line 12), as "
+            "the paper's proofs ask",
+            "Orthonormal item factors",
+        ),
+    ] = "off"
+    user_sample: Annotated[
+        str,
+        Choice(
+            ("all", "part"),
+            "from which of their ratings users' vectors are computed in a step: all, as in the "
+            "paper's experiments, or another 1/T of them in each of T steps (Algorithm 1, line 13)",
+            "Ratings for users' vectors",
+            ("all", "another 1/T in each step"),
+        ),
+    ] = "all"
+    sigma_preparation: (
+        Annotated[
+            float,
+            Limit(
+                "sigma_preparation",
+                0,
+                1e6,
+                "noise σ_p on the preparation's counts and mean; left out, a share of the total ε, "
+                "or the σ that is given",
+                20,
+                open_low=True,
+                label="Noise σ of the preparation",
+                step=10,
             ),
         ]
         | None
@@ -189,32 +238,13 @@ class DPALSConfig(Config):
             step=0.1,
         ),
     ] = 0.0
-    orthonormal: bool = False
     implicit: bool = False
     private: bool = True
     budget: Budget | None = None
-    family: str = "gaussian"
-    sigma_gram: float | None = None
-    sigma_right: float | None = None
-    sigma_preparation: float | None = None
 
     def consistent(self) -> None:
-        sigmas = {n: getattr(self, n) for n in ("sigma_gram", "sigma_right", "sigma_preparation")}
-        for name, value in sigmas.items():
-            if value is not None:
-                try:
-                    limits.check("sigma", value)
-                except ParameterError as error:
-                    allowed = f"{error.allowed}; private=False is how to run without noise"
-                    raise ParameterError(name, value, allowed) from None
-        noisy = self.budget is not None or any(v is not None for v in sigmas.values())
-        if noisy and not self.private:
-            raise ParameterError("private", False, "True when a budget or noise is given")
-        if self.budget is not None and (
-            self.sigma_right is not None or self.sigma_gram is not None
-        ):
-            allowed = "left out when a budget is given (one of the two sets it)"
-            raise ParameterError("sigma_right", self.sigma_right, allowed)
+        if self.budget is not None and not self.private:
+            raise ParameterError("private", False, "True when a budget is given")
 
     def preparation(self, n_items: int) -> dict[str, bool]:
         """Which of the preparation's sums this setting makes use of."""
@@ -227,20 +257,16 @@ class DPALSConfig(Config):
     @property
     def norm(self) -> int:
         """The norm that contributions are bounded in."""
-        return norm_of(self.family if self.budget is None else self.budget.family)
+        return norm_of("gaussian" if self.budget is None else self.budget.family)
 
 
 def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, Release] | None:
     """The releases of a run by name, by sizes and scale alone; None without noise."""
     if not config.private:
         return None
-    if config.budget is None and None in (config.sigma_right, config.sigma_preparation):
-        raise ParameterError(
-            "budget",
-            None,
-            "given for a private run, or sigma_right and sigma_preparation; private=False adds "
-            "no noise",
-        )
+    budget = config.budget
+    if budget is None:
+        raise ParameterError("budget", None, "given for a private run; private=False adds no noise")
     n, r, clip = people.n_items, config.rank, config.clip_norm
     k = min(config.items_per_user, n)
     value_clip = value_clip_of(people, config)
@@ -286,6 +312,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
         source=source,
         bounded_in=2,
         linf=None if weighted else clip**2,
+        sigma_unit=config.gram_ratio * clip**2,
     )
     parts["right"] = Part(
         what="right-hand sides of all items",
@@ -297,41 +324,13 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
         source=source,
         bounded_in=2,
         linf=None if weighted else clip * value_clip,
+        sigma_unit=clip * value_clip,
     )
     before = preparation_parts(n, k, value_clip, share, **uses)
     if config.sigma_preparation is None:
-        return plan({**before, **parts}, config.budget)
-    shifts = preparation_shifts(n, k, value_clip, **uses)
-    family = Budget(epsilon=1.0, family=config.family) if config.budget is None else config.budget
-    fixed = {
-        # σ_p is per number that a user moves: the counts' own unit, and Γ_M for the sum of ratings
-        # times √k, as printed
-        name: _with_std(
-            before[name].release(family),
-            family,
-            config.sigma_preparation * _unit(name, k, value_clip),
-        )
-        for name in shifts
-    }
-    if config.budget is not None:
-        return plan(parts, config.budget, fixed)
-    assert config.sigma_right is not None
-    sigma_gram = config.sigma_gram or config.gram_ratio * config.sigma_right
-    given = {"gram": sigma_gram * clip**2, "right": config.sigma_right * clip * value_clip}
-    for name, part in parts.items():
-        std = given.get(name, config.sigma_right * part.l2)
-        fixed[name] = _with_std(part.release(family), family, std)
-    return fixed
-
-
-def _unit(name: str, k: int, value_clip: float) -> float:
-    """What Algorithm 3 multiplies σ_p by."""
-    root = math.sqrt(k)
-    return {"sum of ratings": root * value_clip, "number of ratings": root}.get(name, 1.0)
-
-
-def _with_std(release: Release, family: Budget, std: float) -> Release:
-    return replace(release, mechanism=family.noise(std))
+        return plan({**before, **parts}, budget)
+    own = GivenSigma(sigma=config.sigma_preparation, family=budget.family, alpha=budget.alpha)
+    return plan(parts, budget, {name: part.release(own) for name, part in before.items()})
 
 
 def value_clip_of(people: Population | Ratings, config: DPALSConfig) -> float:

@@ -54,6 +54,7 @@ class Preparation:
     ``frequent`` marks the items that are learned (n_items,), ``first_counts`` are the released
     item counts (1 where none were), ``counts`` those of the ratings that take part, at least 1,
     ``mean`` is the released mean (0 if none is), and at most ``k`` ratings of a user take part.
+    ``weight_exponent`` is that of the counts in weights.
     """
 
     frequent: BoolArray
@@ -62,6 +63,7 @@ class Preparation:
     mean: float
     k: int
     sampling: str
+    weight_exponent: float
     norm: int
     salt: int
 
@@ -75,7 +77,8 @@ class Preparation:
         priority = self.first_counts[ratings.items] + 1e-9 * draw if adaptive else draw
         limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), self.k)
         if self.sampling == "weights":
-            weights = weights_of(ratings, inside, self.first_counts, self.k, self.norm)
+            power = self.weight_exponent
+            weights = weights_of(ratings, inside, self.first_counts, self.k, self.norm, power)
             return TakingPart(inside, limited, *weights)
         even = np.ones(ratings.n_users), np.ones(ratings.n_items)
         return TakingPart(limited, limited, *even)
@@ -91,57 +94,41 @@ def preparation_parts(
     recounted: bool,
     centred: bool,
 ) -> dict[str, Part]:
-    """The releases of the preparation.
+    """The releases of the preparation, of those that are made use of.
 
-    ``share`` of the budget for all of them, two parts of five for each set of counts.
+    ``share`` of the budget for all of them, two parts of five for each set of counts. σ_p is in the
+    units of Algorithm 3: of counts 1, √k·Γ_M for the sum and √k for the number.
     """
-    shifts = preparation_shifts(
-        n_items, k, value_clip, counted=counted, recounted=recounted, centred=centred
-    )
-    portions = {"counts": 0.4, "counts again": 0.4, "sum of ratings": 0.1, "number of ratings": 0.1}
-    whole = sum(portions[name] for name in shifts)
+    k = min(k, n_items)
+    root = math.sqrt(k)
+    # by name: whether it is used, its part of the share, what it is, ℓ1, ℓ2, length, unit of σ_p
+    table = {
+        "counts": (counted, 0.4, "item counts of k ratings per user", k, root, n_items, 1.0),
+        "counts again": (
+            recounted, 0.4, "item counts of the ratings that take part", k, root, n_items, 1.0,
+        ),
+        "sum of ratings": (
+            centred, 0.1, "sum of the ratings that take part",
+            k * value_clip, k * value_clip, 1, root * value_clip,
+        ),
+        "number of ratings": (centred, 0.1, "number of ratings that take part", k, k, 1, root),
+    }  # fmt: skip
+    used = {name: row[1:] for name, row in table.items() if row[0]}
+    whole = sum(portion for portion, *_ in used.values())
     return {
         name: Part(
             what=what,
             l1=l1,
             l2=l2,
             coordinates=coordinates,
-            share=share * portions[name] / whole,
+            share=share * portion / whole,
             source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
             bounded_in=2,
             linf=1.0 if name.startswith("counts") else None,
+            sigma_unit=unit,
         )
-        for name, (what, l1, l2, coordinates) in shifts.items()
+        for name, (portion, what, l1, l2, coordinates, unit) in used.items()
     }
-
-
-def preparation_shifts(
-    n_items: int, k: int, value_clip: float, *, counted: bool, recounted: bool, centred: bool
-) -> dict[str, tuple[str, float, float, int]]:
-    """By name: what is released, its ℓ1 and ℓ2 sensitivity, and its length.
-
-    Only what is made use of.
-    """
-    k = min(k, n_items)
-    out: dict[str, tuple[str, float, float, int]] = {}
-    if counted:
-        out["counts"] = ("item counts of k ratings per user", k, math.sqrt(k), n_items)
-    if recounted:
-        out["counts again"] = (
-            "item counts of the ratings that take part",
-            k,
-            math.sqrt(k),
-            n_items,
-        )
-    if centred:
-        out["sum of ratings"] = (
-            "sum of the ratings that take part",
-            k * value_clip,
-            k * value_clip,
-            1,
-        )
-        out["number of ratings"] = ("number of ratings that take part", k, k, 1)
-    return out
 
 
 def lottery(ratings: Ratings, salt: int) -> FloatArray:
@@ -181,15 +168,15 @@ def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArr
 
 
 def weights_of(
-    ratings: Ratings, inside: BoolArray, counts: FloatArray, k: int, norm: int
+    ratings: Ratings, inside: BoolArray, counts: FloatArray, k: int, norm: int, power: float = -0.5
 ) -> tuple[FloatArray, FloatArray]:
     """Weights ω_ij = f_i·g_j in place of sampling (Krichene et al. 2023), as (f, g).
 
-    G_j = count_j^(−½) and f_i such that Σ_j ω_ij² = k over the user's ratings that are ``inside``.
-
-    Where the noise asks for the ℓ1 norm (``norm`` 1), Σ_j ω_ij ≤ k as well.
+    G_j = count_j^``power`` and f_i such that Σ_j ω_ij² = k over the user's ratings that are
+    ``inside``. Where the noise asks for the ℓ1 norm (``norm`` 1), Σ_j ω_ij ≤ k as well. Both hold
+    for any g, and g follows from released counts alone: no ``power`` changes what a user can move.
     """
-    by_item = np.maximum(counts, 1.0) ** -0.5
+    by_item = np.maximum(counts, 1.0) ** power
     raw = np.where(inside, by_item[ratings.items], 0.0)
     n = ratings.n_users
     by_user = math.sqrt(k) / np.maximum(
@@ -210,6 +197,7 @@ def prepare(
     k: int,
     n_frequent: int,
     sampling: str,
+    weight_exponent: float,
     counted: bool,
     recounted: bool,
     centred: bool,
@@ -227,7 +215,7 @@ def prepare(
         counts = curator.release("counts", lambda: people.total(_counted, k, salt))
     frequent = np.zeros(people.n_items, dtype=np.bool_)
     frequent[np.argsort(-counts, kind="stable")[:n_frequent]] = True
-    first = Preparation(frequent, counts, ones, 0.0, k, sampling, norm, salt)
+    first = Preparation(frequent, counts, ones, 0.0, k, sampling, weight_exponent, norm, salt)
     again, mean = ones, 0.0
     if recounted:
         again = curator.release("counts again", lambda: people.total(_counted_again, first))

@@ -24,8 +24,8 @@ from dpmc_core.completion.common.profiles import (
 )
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.dpals.plan import DPALSConfig
-from dpmc_core.completion.dpals.preprocessing import Preparation
-from dpmc_core.completion.kernel.solve import BlockSolver, group_rows, half_sweep
+from dpmc_core.completion.dpals.preprocessing import Preparation, lottery
+from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 
@@ -69,6 +69,12 @@ class Rounds:
         seen = served.take(prepared.frequent[served.items])
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
+        self._parts: list[Side] = []
+        if config.user_sample == "part":  # disjoint, so that no step sees another's ratings
+            number = (lottery(seen, prepared.salt + 1) * config.iterations).astype(np.intp)
+            for one in (seen.take(number == step) for step in range(config.iterations)):
+                rows = group_rows(one.users, one.items, one.values, n_users, n_items, rank)
+                self._parts.append(rows)
         self._counts = np.bincount(seen.users, minlength=n_users)
         shares = np.maximum(self._counts / config.items_per_user, 1e-3)
         self._user_reg = config.reg * shares**config.user_exponent
@@ -82,8 +88,9 @@ class Rounds:
             ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank
         )
 
-    def users(self, items: FloatArray, pool: Workers) -> FloatArray:
-        """Every user's vector on the items' factors, unclipped.
+    def users(self, items: FloatArray, pool: Workers, part: int | None = None) -> FloatArray:
+        """Every user's vector on the items' factors, unclipped: from all of their ratings, or from
+        one ``part`` of as many as there are steps (Algorithm 1, line 13).
 
         λ is at least what makes any user's system solvable to rounding, however long noise made
         the factors: one user must not decide whether there is a result.
@@ -92,9 +99,10 @@ class Rounds:
         longest = np.sum(everywhere**2, axis=1).max()
         most = longest * (self._counts + penalty * len(everywhere))
         reg = np.maximum(self._user_reg, _LEAST_RIDGE * most)
+        rows = self._by_user if part is None else self._parts[part]
         if penalty:
-            return fit_likes(self._by_user, items, reg, penalty, everywhere, pool)
-        return half_sweep(self._by_user, items, reg, pool)[0]
+            return fit_likes(rows, items, reg, penalty, everywhere, pool)
+        return half_sweep(rows, items, reg, pool)[0]
 
     def clipped(self, users: FloatArray) -> FloatArray:
         """The users' vectors, cut to length Γ_u."""

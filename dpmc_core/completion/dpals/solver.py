@@ -28,7 +28,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal
-from dpmc_core.privacy.noise import Noise, TotalEpsilon
+from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
 
 Stream = Callable[[int], FloatArray] | None
 
@@ -56,21 +56,23 @@ def learn_dpals(
     Its users are solved once more on the items just released, unclipped (dpals-paper D.1).
 
     Users are solved on all their ratings of frequent items, which they may (their vectors are their
-    own); only k of them enter the item pass. Predictions: mean + u·v for frequent items, the user's
-    own mean for the others (section 5.1); users without ratings get the mean of the scale. Values
-    are measured from the middle of the scale, and clipped to ±Γ_M, again after centring. The
-    objective is Σ (x − prediction)² over the training ratings. Visitors are users of the same
-    matrix who have no ratings in it: they get vectors, and take part in nothing that is released
-    (held-out users, dpals-paper D.1). With public item features every user first fits alone what
-    these are worth to them, and rounds learn what that leaves. Raises ``ParameterError`` for a rank
-    above the smaller side of the matrix or above β·n_items, and for a budget that the preparation
-    alone exceeds.
+    own), or in each step on another 1/T of them; only k of them enter the item pass. Predictions:
+    mean + u·v for frequent items, the user's own mean for the others (section 5.1); users without
+    ratings get the mean of the scale. Values are measured from the middle of the scale, and clipped
+    to ±Γ_M, again after centring. The objective is Σ (x − prediction)² over the training ratings.
+    Visitors are users of the same matrix who have no ratings in it: they get vectors, and take part
+    in nothing that is released (held-out users, dpals-paper D.1). With public item features every
+    user first fits alone what these are worth to them, and rounds learn what that leaves. Raises
+    ``ParameterError`` for a rank above the smaller side of the matrix or above β·n_items, and for a
+    budget that the preparation alone exceeds.
     """
     check_rank(people, config.rank)
     curator = Curator(dpals_plan(people, config), rng, journal)
     basis, items = begin(people, config, curator, rng)
     for iteration in range(1, config.iterations + 1):
-        items = next_items(people, basis, items, curator)
+        items = next_items(people, basis, items, curator, iteration - 1)
+        if config.orthonormal == "on":
+            items = _orthonormal(items)
         yield Learning(iteration, _DPALS(basis, items), curator.made(), curator.rest())
 
 
@@ -101,6 +103,7 @@ def begin(
         k=config.items_per_user,
         n_frequent=frequent,
         sampling=config.sampling,
+        weight_exponent=config.weight_exponent,
         **config.preparation(people.n_items),
         norm=config.norm,
         salt=salt,
@@ -116,16 +119,17 @@ def begin(
     return basis, start / math.sqrt(config.rank)
 
 
-def next_items(people: Population, basis: Basis, items: FloatArray, curator: Curator) -> FloatArray:
-    """The items' factors after one more round: in memory from statistics that leave block by block,
-    else from those that are summed up before any noise, with the same numbers.
+def next_items(
+    people: Population, basis: Basis, items: FloatArray, curator: Curator, step: int
+) -> FloatArray:
+    """The items' factors after round ``step`` (from 0): in memory from statistics that leave block
+    by block, else from those that are summed up before any noise, with the same numbers.
     """
     config, n_learned = basis.config, int(np.count_nonzero(basis.prepared.frequent))
     if people.whole is not None:
-        out = _solved_in_blocks(people.whole, basis, items, curator)
-        return _orthonormal(out) if config.orthonormal else out
+        return _solved_in_blocks(people.whole, basis, items, curator, step)
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
-    sums = cache(lambda: people.total(_statistics, basis, items))
+    sums = cache(lambda: people.total(_statistics, basis, items, step))
     shared: FloatArray | float = 0.0
     if config.global_penalty:
         noisy = curator.release("all users", lambda: sums()[-1, :triangle])
@@ -139,11 +143,15 @@ def next_items(people: Population, basis: Basis, items: FloatArray, curator: Cur
         whole = symmetric_of(gram[piece], rank) + shared
         regs = basis.item_reg[learned[piece]]
         out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
-    return _orthonormal(out) if config.orthonormal else out
+    return out
 
 
-def _users(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
-    """Every user's vector on the items' factors, unclipped; kept in memory for the next round."""
+def _users(group: Group, basis: Basis, items: FloatArray, step: int | None = None) -> FloatArray:
+    """Every user's vector on the items' factors, unclipped, for round ``step`` or the model; kept
+    in memory for the next round where both are on the same ratings.
+    """
+    if basis.config.user_sample == "part" and step is not None:
+        return rounds_of(group, basis).users(items, group.pool, step)
 
     def solved() -> FloatArray:
         return rounds_of(group, basis).users(items, group.pool)
@@ -151,7 +159,7 @@ def _users(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
     return group.cached("users", items.tobytes(), solved) if group.in_memory else solved()
 
 
-def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
+def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> FloatArray:
     """Each frequent item's Gram triangle and right-hand side, and the triangle of Σ u uᵀ over all
     users in the last row (frequent + 1 × r(r+1)/2 + r).
     """
@@ -165,7 +173,7 @@ def _statistics(group: Group, basis: Basis, items: FloatArray) -> FloatArray:
         out[place[rows], len(upper[0]) :] = right
         return right
 
-    clipped = rounds.clipped(rounds.users(items, group.pool))
+    clipped = rounds.clipped(_users(group, basis, items, step))
     rounds.item_pass(clipped, collect, group.pool)
     out[-1, : len(upper[0])] = rounds.of_all(clipped)
     return out
@@ -179,14 +187,14 @@ def _places(basis: Basis) -> NDArray[np.intp]:
 
 
 def _solved_in_blocks(
-    group: Group, basis: Basis, items: FloatArray, curator: Curator
+    group: Group, basis: Basis, items: FloatArray, curator: Curator, step: int
 ) -> FloatArray:
     """Every frequent item's factors from noisy statistics of the users' clipped vectors.
 
     Zeros for the others.
     """
     rounds, config, frequent = rounds_of(group, basis), basis.config, basis.prepared.frequent
-    users = rounds.clipped(_users(group, basis, items))
+    users = rounds.clipped(_users(group, basis, items, step))
     rank, place = config.rank, _places(basis)
     shared: FloatArray | float = 0.0
     if config.global_penalty:
@@ -258,7 +266,7 @@ ALGORITHMS = (
         tuned="MovieLens 100K, on other splits than the tables'",
         config=DPALSConfig,
         order=6,
-        noise=(TotalEpsilon,),
+        noise=(TotalEpsilon, ReleaseSigma),
         unit="user",
         guarantee=True,
         prepare=_prepared,

@@ -7,7 +7,7 @@ statement.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ from dpmc_core.metrics.ratings import (
     truth_rmse_clipped,
 )
 from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.account import tightest
 from dpmc_core.wording import JsonObject
 
 CORNER = 40
@@ -45,7 +46,9 @@ class StepMetrics:
     ``test_half_width`` is half of a 95 % interval for ``test_rmse`` over the choice of held-out
     ratings (not over noise draws: for those, repeat with other seeds). ``clipped`` means that
     predictions were moved into the rating scale. ``truth_*`` compare with the whole noiseless
-    matrix of synthetic data, else None.
+    matrix of synthetic data, else None. ``epsilon`` is what all releases so far spend, where noise
+    is given by σ, else None: the total of a run planned with so many iterations, not of one that
+    was stopped for its errors.
     """
 
     iteration: int
@@ -58,6 +61,7 @@ class StepMetrics:
     truth_rmse_clipped: float | None
     objective: float
     seconds: float
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,6 +146,9 @@ def rate_steps(
         for step in solve(spec, train, workers=workers, rng=rng):
             ledger = ledger.plus(step.releases)
             errors = _measure(step, train, test, started)
+            if spec.noise.kind == "sigma":
+                spent = tightest(ledger, spec.noise.delta, coarse=True)
+                errors = replace(errors, epsilon=spent)
             metrics = (*metrics, errors)
             if not np.isfinite(errors.test_rmse):
                 raise DataError(

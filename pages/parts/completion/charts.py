@@ -12,7 +12,7 @@ from dpmc_core.datasets import Ratings
 from dpmc_core.experiments import RunResult
 from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
-from dpmc_core.wording import not_computed
+from dpmc_core.wording import not_computed, three
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, Identity, curve, intervals, name_above
@@ -71,7 +71,8 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         until = int(np.searchsorted(x, iteration, "right"))
         x_seen, y_seen, halves = x[:until], y[:until], half[:until]
-        lines.append(Line(named.look, x_seen, y_seen, halves=halves, banded=True))
+        trace = _spent(named.result)
+        lines.append(Line(named.look, x_seen, y_seen, halves=halves, banded=True, trace=trace))
         over = [x[-1], longest] if named.result.finished and until == x.size else []
         after = replace(named.look, title="", dash="dot", marker="", width=1)
         lines.append(Line(after, over, [y[-1]] * len(over), trace={"hoverinfo": "skip"}))
@@ -87,6 +88,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
                 "truth_rmse": m.truth_rmse,
                 "objective": m.objective,
                 "seconds": m.seconds,
+                **({} if m.epsilon is None else {"epsilon": m.epsilon}),
             }
             for m in metrics
         ]
@@ -105,6 +107,16 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)
     named_lines(fig, lines, levels)
     return fig, pd.DataFrame(rows)
+
+
+def _spent(result: RunResult) -> dict[str, object]:
+    """Mark ε so far on the first, middle and last point of a run whose noise is given by σ."""
+    spent = [m.epsilon for m in result.metrics if m.epsilon is not None]
+    if not spent:
+        return {}
+    marked = {0, len(spent) // 2, len(spent) - 1}
+    texts = [f"ε {three(e)}" if k in marked else "" for k, e in enumerate(spent)]
+    return {"mode": "lines+markers+text", "text": texts, "textposition": "top center"}
 
 
 def _best_baseline(result: RunResult) -> dict[str, float]:

@@ -14,7 +14,7 @@ from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import study_view, texts
 from pages.parts.completion.charts import Named
-from pages.parts.completion.controls import FIRST, Asked
+from pages.parts.completion.controls import AMOUNTS, FIRST, Asked
 from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import counted, observations, pair, tab, verdict
 from pages.parts.frame.study import Built
@@ -35,7 +35,8 @@ def title_of(spec: RunSpec) -> str:
     if noise.kind == "none":
         return f"{name}, no noise"
     if noise.epsilon is None:
-        amount = f"variance {three(noise.variance)}"
+        field = noise.field()
+        amount = f"{AMOUNTS[field]} {three(getattr(noise, field))}"
     else:
         amount = f"ε = {three(noise.epsilon)}"
         amount = f"total {amount}" if noise.kind == "total" else f"{amount} a release"

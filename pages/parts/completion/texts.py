@@ -70,8 +70,8 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
         )
         if (epsilon := noisy[0].noise.epsilon) is not None:
             st.markdown(odds_sentence(epsilon, noisy[0].noise.delta, subject("user")))
-        if question not in STUDIES["completion"]:
-            _recommended(noisy[0])
+            if question not in STUDIES["completion"]:
+                _recommended(noisy[0])
 
 
 def _recommended(noisy: RunSpec) -> None:
