@@ -28,7 +28,7 @@ head("papers")
 with control():
     paper = controls.choice("Paper", "p_paper", PAPERS, "huber")
     of_paper = {e.id: TITLES[e.id] for e in ENTRIES if e.paper == paper}
-    printed = {n: [r for r in rows_of(SOURCES[n]) if r.printed is not None] for n in of_paper}
+    printed = {n: view.compared(SOURCES[n]) for n in of_paper}
     # what takes runs, if any does; sizes and sums of ε are convincing, and no reason to come
     first = max(
         printed, key=lambda n: (sum(r.spec is not None for r in printed[n]), len(printed[n]))

@@ -363,14 +363,18 @@ def test_a_row_that_the_page_would_run_otherwise_leads_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["huber-table-3", "huber-table-4", "huber-table-5", "dpals-figure-3", "dpals-figure-4"]
+    "table",
+    [
+        *(f"huber-table-{number}" for number in (3, 4, 5)),
+        *(f"dpals-{place}" for place in ("table-5", "figure-3", "figure-4")),
+    ],
 )
 def test_a_row_leads_to_the_page_that_runs_it(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One row of each algorithm, with and without noise."""
+    """One row of each algorithm and data, with and without noise."""
     specs = {
-        (spec.card.name, spec.noise.mechanism): spec
+        (spec.card.name, spec.noise.mechanism, spec.data.top_items): spec
         for row in rows_of(table)
-        if (spec := spec_of(row, 7)) is not None
+        if (spec := spec_of(row, 7)) is not None and spec.task == "rate"
     }
     links = {name: link for name, s in specs.items() if (link := completion_link(s)) is not None}
     assert links.keys() == specs.keys()
@@ -380,6 +384,20 @@ def test_a_row_leads_to_the_page_that_runs_it(table: str, monkeypatch: pytest.Mo
         app = opened(f"completion?{urlencode(link)}")
         assert built[-1].specs == (specs[name],)
         assert "From the address" not in app.texts()
+
+
+def test_figure_7_of_dpals_opens_with_given_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    (entry,) = (e for e in ENTRIES if e.id == "dpals-figure-7")
+    built, build = list[Built](), Asked.build
+    monkeypatch.setattr(Asked, "build", lambda asked: built.append(build(asked)) or built[-1])
+    app = opened(f"completion?{urlencode({k: v for k, v in entry.state.items() if k != 'run'})}")
+    assert "From the address" not in app.texts()
+    specs = built[-1].specs
+    assert [s.card.name for s in specs] == ["als", "dpals", "dpals", "private-fw"]
+    assert [s.noise.sigma for s in specs] == [None, 10, 20, 10]
+    assert {s.data.sizes for s in specs} == {(20_000, 1000)}
+    assert {s.algorithm.items_per_user for s in specs[1:]} == {150}
+    assert not any(any(s.algorithm.preparation(1000).values()) for s in specs[1:3])
 
 
 # ---- Runs ----------------------------------------------------------------------------------------

@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.datasets.catalogue import data_dir
+from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.papers import (
@@ -49,6 +51,9 @@ from dpmc_core.experiments.papers.row import Row, row_names
 from dpmc_core.experiments.store.records import record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.metrics.intervals import t_half_width
+from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.compare import dpals_counts
 from dpmc_core.wording import printed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,13 +61,12 @@ COMPUTED = {e.id: rows_of(e.id) for e in ENTRIES if e.computed}
 
 
 def test_every_printed_number_has_a_row() -> None:
-    """Hyper-parameters (the Huber paper's table 2, DPALS's 3 and 4), bounds (DPALS's 1), sizes of
-    data (its 2, the K of the NMF paper's 2) and results on data that is not at hand (its 5) are
-    shown as printed; all else is compared.
+    """Hyper-parameters (the Huber paper's table 2, DPALS's 3 and 4), bounds (DPALS's 1) and sizes
+    of data (its 2, the K of the NMF paper's 2) are shown as printed; all else is compared.
     """
     compared = {id(row.printed) for rows in COMPUTED.values() for row in rows}
     left = [p for p in printed() if id(p) not in compared]
-    shown = {("huber", "2"), ("nmf", "2"), *(("dpals", table) for table in "12345")}
+    shown = {("huber", "2"), ("nmf", "2"), *(("dpals", table) for table in "1234")}
     assert {(p.paper, p.table) for p in left} == shown
     assert {p.metric for p in left if p.paper == "nmf"} == {"K"}
     with (ROOT / "data" / "papers" / "printed.csv").open(newline="") as file:
@@ -191,6 +195,14 @@ def test_settings_are_the_printed_ones() -> None:
     assert spec.data.observed * (1 - spec.data.test_fraction) == pytest.approx(0.15)
     assert (spec.noise.mechanism, spec.noise.variance) == ("huber", 2.0)
     assert solver.loss_alpha == pytest.approx(1.076, abs=5e-4)  # the α of variance 2
+    for count, row in zip(dpals_counts(), COMPUTED["dpals-table-5"], strict=True):
+        spec, printed_epsilon = specs_of(row)[0], float(row.setting["printed ε"])
+        assert (count.dataset, count.printed) == (row.setting["dataset"], printed_epsilon)
+        planned = dpals_plan(skewed(50, 130, 900), spec.card.prepare(spec.algorithm, spec.noise, 0))
+        if spec.task == "rate":
+            assert tightest(Ledger((*planned.values(),)), 1e-5) == pytest.approx(
+                count.derived_exact, rel=1e-9
+            )
     (row, *_) = rows_with("huber-table-5", observed="0.10", algorithm="als", mechanism="none")
     spec = specs_of(row)[0]
     assert (1 - spec.data.test_fraction) * 44_543 / (1476 * 77) == pytest.approx(0.10)

@@ -201,10 +201,11 @@ def compute(
     *,
     jobs: int = 1,
     trials: int | None = None,
+    dataset: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> PaperResult:
-    """All rows of ``entry`` whose data is here, ``jobs`` runs at once, ``trials`` of each instead
-    of the row's own number. ``tell`` hears about progress.
+    """All rows of ``entry`` whose data is here, or those that need one ``dataset``; ``jobs`` runs
+    at once, ``trials`` of each instead of the row's own number. ``tell`` hears about progress.
 
     Runs are kept in ``store`` as they finish: called again, those are not made again. Raises
     ``ParameterError`` for a name without rows.
@@ -216,7 +217,9 @@ def compute(
     able = [
         row
         for row in rows
-        if row.computable and (not row.needs or dataset_entry(row.needs).present())
+        if row.computable
+        and dataset in ("", row.needs)
+        and (not row.needs or dataset_entry(row.needs).present())
     ]
     specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
     last_report = -math.inf

@@ -21,6 +21,7 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
     "huber-table-6": lambda: huber_rows.synthetic("6"),
     "huber-table-7": lambda: huber_rows.synthetic("7"),
     "dpals-table-4": dpals_rows.dpals_budgets,
+    "dpals-table-5": dpals_rows.dpals_results,
     "dpals-figure-3": dpals_rows.dpals_shapes,
     "dpals-figure-4": dpals_rows.dpals_synthetic,
     "nmf-table-2": nmf_rows.nmf_sizes,

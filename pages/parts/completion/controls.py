@@ -18,6 +18,7 @@ from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.papers import rows_of
 from dpmc_core.experiments.presets import (
     LIKING,
     PEOPLE,
@@ -29,12 +30,14 @@ from dpmc_core.experiments.presets import (
 )
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from dpmc_core.mechanisms import FAMILIES
+from dpmc_core.privacy.compare import dpals_counts
+from dpmc_core.wording import three
 from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.declared import SHARED, USER_KEYS
-from pages.parts.ui.looks import LETTERS, NOISES, TOTALS
+from pages.parts.ui.looks import LETTERS, NOISES, TOTALS, lowered
 from pages.parts.ui.run_panel import run_next
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
@@ -66,7 +69,12 @@ PROTECTS = {
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
 SPLITS = {"random": "random", "u1": "published u1"}
-AMOUNTS = {"total_epsilon": "total ε", "variance": "variance", "nominal_epsilon": "ε of a release"}
+AMOUNTS = {
+    "total_epsilon": "total ε",
+    "variance": "variance",
+    "nominal_epsilon": "ε of a release",
+    "sigma": "σ",
+}
 
 
 def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
@@ -76,11 +84,13 @@ def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
     fields: dict[str, Any] = {"n": len(configurations)}
     for letter, (algorithm, noise) in zip("abcdef", configurations, strict=False):
         fields[f"{letter}_algorithm"] = algorithm
-        unit = ALGORITHMS[algorithm].unit
-        if unit:
+        card = ALGORITHMS[algorithm]
+        if card.unit:
             fields[f"{letter}_noise"] = noise
-        if unit == "rating" and noise != "none":
-            fields |= {f"{letter}_by": "total_epsilon", f"{letter}_own_alpha": False}
+        if len(card.noise) > 1 and noise != "none":
+            fields[f"{letter}_by"] = "total_epsilon"
+        if card.unit == "rating" and noise != "none":
+            fields[f"{letter}_own_alpha"] = False
     return fields
 
 
@@ -173,7 +183,7 @@ def offer_comparisons(dataset: str) -> None:
         run_next("seed")
 
     with st.container(key="offers", horizontal=True):
-        for title, (fields, about) in _OFFERS.items():
+        for title, (fields, about) in {**_OFFERS, **_published(dataset)}.items():
             if any(st.session_state.get(key) != value for key, value in fields.items()):
                 st.button(
                     title,
@@ -183,6 +193,24 @@ def offer_comparisons(dataset: str) -> None:
                     disabled=not entry(dataset).present(),
                     help=about,
                 )
+
+
+def _published(dataset: str) -> dict[str, tuple[dict[str, Any], str]]:
+    """DPALS at the settings of its paper's Table 4, on data that this has a column of."""
+    offers = {}
+    for row in rows_of("dpals-table-5"):
+        boxed = row.spec and declared.completion_boxes(row.spec(0, 0))
+        if boxed and row.setting["dataset"] == dataset:
+            printed = row.setting["printed ε"]
+            (count,) = (
+                c for c in dpals_counts() if (c.dataset, c.printed) == (dataset, float(printed))
+            )
+            offers[f"DPALS, Table 4, ε = {printed}"] = (
+                boxed,
+                f"σ and all settings as printed, for ε = {printed}; by our accounting, "
+                f"{three(count.derived_exact)}.",
+            )
+    return offers
 
 
 def how_many(question: str) -> int:
@@ -218,7 +246,7 @@ def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[
                 )
         private = fields["mechanism"] != "none"
         with controls.place():
-            if private and unit == "rating":
+            if private and question == "compare" and len(ALGORITHMS[name].noise) > 1:
                 fields |= _amount(letter, name, fields["mechanism"], settings)
         st.caption(PROTECTS[unit if private else ""], width="content")
     return fields
@@ -227,27 +255,33 @@ def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[
 def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -> dict[str, Any]:
     """How much noise, empty for the total ε of all; in ``settings`` by what, and of which α."""
     low, fields = letter.lower(), dict[str, Any]()
-    taken = {kind.amount() for kind in ALGORITHMS[algorithm].noise}
+    card = ALGORITHMS[algorithm]
+    rating, kinds = card.unit == "rating", {kind.amount(): kind for kind in card.noise}
     with settings:
         by = controls.segments(
             f"{letter}: amount by",
             f"{low}_by",
-            titles := {name: title for name, title in AMOUNTS.items() if name in taken},
+            titles := {name: title for name, title in AMOUNTS.items() if name in kinds},
             # an address may name the amount alone
             next((t for t in titles if f"{low}_{t}" in st.query_params), next(iter(titles))),
-            help=glossary.meaning("nominal"),
+            help=glossary.meaning("nominal" if rating else "epsilon"),
         )
-        if "alpha" in FAMILIES[noise].shape and controls.switch(
-            f"{letter}: choose α",
-            f"{low}_own_alpha",
-            meaning="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α "
-            "with that variance.",
+        if (
+            rating
+            and "alpha" in FAMILIES[noise].shape
+            and controls.switch(
+                f"{letter}: choose α",
+                f"{low}_own_alpha",
+                meaning="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α "
+                "with that variance.",
+            )
         ):
             fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
     if by == "total_epsilon":
         return fields
-    name = "variance.variance" if by == "variance" else "nominal.epsilon"
-    label = f"{letter}: {'variance' if by == 'variance' else 'nominal ε of one release'}"
+    kind, field = kinds[by], kinds[by].field()
+    label = f"{letter}: {lowered(parameters(kind)[field].rule.label)}"
+    name = f"{kind.kind}.{field}"
     fields[by] = declared.box(name, f"{low}_{by}", label=label, label_visibility="collapsed")
     return fields
 
@@ -482,6 +516,7 @@ def _data_and_delta(dataset: str, question: str) -> dict[str, Any]:
         if dataset == "ml-100k" and question in ("compare", "lists"):
             fields["split"] = controls.segments("Split", "split", SPLITS, "random")
     fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+    fields["top_items"] = declared.box("ratings.top_items", "top_items")
     with controls.place():
         if question != "skew":
             fields["delta"] = declared.box("account_delta", "delta")

@@ -128,6 +128,13 @@ def _with_its_settings(row: Row, spec: RunSpec) -> None:
     st.markdown(f"`{spec.command()}`")
 
 
+def compared(name: str) -> list[Row]:
+    """The rows of the table called ``name`` that have a printed number, and one of ours."""
+    result = stored(name)
+    rows = [row for row in rows_of(name) if row.printed is not None]
+    return [row for row in rows if result and result.row(row.id).values]
+
+
 COLOURS = {REPRODUCED: "#009E73", TREND: "#0072B2", DIFFERS: "#D55E00", UNPRINTED: "#666666"}
 MARKS = {REPRODUCED: "●", TREND: "◆", DIFFERS: "■", UNPRINTED: "○", MISSING: "✕"}
 

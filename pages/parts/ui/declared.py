@@ -6,11 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from dpmc_core.config import Choice, parameters
+from dpmc_core.config import Choice, Settings, parameters
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.configs import RatingsData, config_of
+from dpmc_core.datasets.configs import config_of
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.spec import AMOUNTS
 from pages.parts.ui.controls import capitalized, choice, numeric, place, switch
 from pages.parts.ui.links import Titles, declaration, label_of, limit_of
 from pages.parts.ui.looks import TOTALS, lowered
@@ -26,8 +27,7 @@ USER_KEYS = {
 }
 
 _OF_A_CONFIGURATION = {
-    "algorithm", "mechanism", "alpha", "delta", "epsilon", "variance", "total_epsilon",
-    "nominal_epsilon",
+    "algorithm", "mechanism", "alpha", "delta", *AMOUNTS,
 }  # fmt: skip
 
 
@@ -123,8 +123,16 @@ def titles(owners: Iterable[str]) -> dict[str, Titles]:
 
 
 def completion_link(spec: RunSpec) -> dict[str, str] | None:
-    """Make the settings of an address of *Completion* whose one configuration is ``spec``, with its
-    seed held; None where the page has no box for one of them.
+    """Make the settings of an address of *Completion* that ``completion_boxes`` gives."""
+    boxed = completion_boxes(spec)
+    if boxed is None:
+        return None
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in boxed.items()}
+
+
+def completion_boxes(spec: RunSpec) -> Settings | None:
+    """What the boxes of *Completion* hold, by their keys, where its one configuration is ``spec``,
+    with its seed held; None where the page has no box for one of its settings.
     """
     card, noise, changes = spec.card, spec.noise, spec.changes()
     config = parameters(card.config)
@@ -133,35 +141,38 @@ def completion_link(spec: RunSpec) -> dict[str, str] | None:
     elsewhere = spec.task != "rate" or card.rate is None or user_datasets.is_own(spec.dataset)
     if elsewhere or shares_a_box or (card.unit == "user" and noise.alpha is not None):
         return None
-    of_data = {*parameters(config_of(spec.dataset))} - {*parameters(RatingsData)}
-    boxed = {"dataset", "test_fraction", "seed", *of_data}
+    params = parameters(config_of(spec.dataset)) | config
+    of_data = {*parameters(config_of(spec.dataset))} - {"user_share"}
+    boxed = {"dataset", "seed", *of_data}
     able = {"rank", "reg"} if not card.unit else {*config} - {"global_penalty"}
     boxed |= {n for n, p in config.items() if n in able and p.rule.label}
-    link = {"question": "compare", "n": "1", "a_algorithm": card.name, "new_seed": "false"}
+    link: Settings = {"question": "compare", "n": 1, "a_algorithm": card.name, "new_seed": False}
     if noise.kind != "none":
         by, amount = noise.amount(), getattr(noise, noise.field())
-        link |= {"a_noise": noise.mechanism, "delta": str(noise.delta)}
+        link |= {"a_noise": noise.mechanism, "delta": noise.delta}
         if by == "total_epsilon":
             if amount not in TOTALS:
                 return None
             link["total_epsilon"] = f"{amount:g}"
         else:
-            link[f"a_{by}"] = str(amount)
+            link[f"a_{by}"] = amount
+        if len(card.noise) > 1:
+            link["a_by"] = by
         if card.unit == "rating":
-            link |= {"a_by": by, "a_own_alpha": str(noise.alpha is not None).lower()}
+            link["a_own_alpha"] = noise.alpha is not None
         if noise.alpha is not None:
-            link["a_alpha"] = str(noise.alpha)
+            link["a_alpha"] = noise.alpha
     elif card.unit:
         link["a_noise"] = "none"
     keys = USER_KEYS if card.unit == "user" else {}
     if card.name == "svt":
         keys = {"reg": "threshold"}
-    optional = {name for name, param in config.items() if param.optional}
+    optional = {name for name, param in params.items() if param.optional}
     for name, value in spec.flat().items():
         if name in boxed and value is not None:
-            link[keys.get(name, name)] = str(value)
+            link[keys.get(name, name)] = value
             if name in optional:
-                link[f"own_{name}"] = "true"
+                link[f"own_{name}"] = True
         elif name == "item_share" or (name in changes and name not in _OF_A_CONFIGURATION):
             return None  # with no share of its own the page takes its usual one
     return link
