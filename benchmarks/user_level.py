@@ -73,7 +73,7 @@ def of_the_paper(dataset: str, trials: int | None) -> None:
         mine, text = result.row(row.id), row.printed.text if row.printed else ""
         print(
             f"{row.id}: {row.metric} {mine.mean:.4f}, printed {text}; ε by our accounting "
-            f"{mine.epsilon:.3g}; {verdict_of(row, result).kind}",
+            f"{mine.epsilon or math.nan:.3g}; {verdict_of(row, result).kind}",
             flush=True,
         )
     print(f"For the page Papers: python -m dpmc_core paper {TABLE} --keep", flush=True)

@@ -106,11 +106,6 @@ class SplitData(RatingsData):
 
     split: Annotated[str, Choice(("random", "u1"), "how ratings are held out")] = "random"
 
-    def consistent(self) -> None:
-        if self.split != "random" and self.top_items is not None:
-            allowed = "left out with the published split, which is of all items"
-            raise ParameterError("top_items", self.top_items, allowed)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ZerosData(RatingsData):

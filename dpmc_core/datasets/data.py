@@ -127,11 +127,17 @@ def uncorrupted(data: SampleData) -> SampleData:
 
 
 def _most_rated(data: RatingsData) -> Ratings:
-    return most_rated(ratings_of(replace(data, top_items=None)), data.top_items or 0)
+    whole = ratings_of(replace(data, top_items=None))
+    return most_rated(whole, whole, data.top_items or whole.n_items)
 
 
 def _published(data: RatingsData) -> Split:
-    return loaders.published_split(data.dataset)
+    split = loaders.published_split(data.dataset)
+    if data.top_items is None:
+        return split
+    whole = ratings_of(replace(data, top_items=None))
+    train, test = (most_rated(part, whole, data.top_items) for part in (split.train, split.test))
+    return replace(split, train=train, test=test)
 
 
 def _split(data: RatingsData, test_fraction: float, seed: int) -> Split:

@@ -249,13 +249,13 @@ class Ratings:
         )
 
 
-def most_rated(ratings: Ratings, count: int) -> Ratings:
-    """The ratings of the ``count`` items that have most of them (all where there are no more), of
-    equal ones the first, in a matrix of these items alone, in their order.
+def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
+    """The ratings of the ``count`` items that have most in ``whole`` (all where there are no more),
+    of equal ones the first, in a matrix of these items alone, in their order.
 
     Who rated is counted without noise: the list of items is public only where the ratings are.
     """
-    counts = np.bincount(ratings.items, minlength=ratings.n_items)
+    counts = np.bincount(whole.items, minlength=whole.n_items)
     chosen = np.sort(np.argsort(-counts, kind="stable")[:count])
     place = np.full(ratings.n_items, -1, dtype=np.int32)
     place[chosen] = np.arange(chosen.size)

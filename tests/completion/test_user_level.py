@@ -161,11 +161,11 @@ def record(
         sums["right"][places] = right
         return release_items(gram, right, places, streams)
 
-    def items(group: Any, basis: Any, before: np.ndarray, curator: Curator) -> np.ndarray:
+    def items(group: Any, basis: Any, before: np.ndarray, curator: Curator, step: int) -> Any:
         rank = before.shape[1]
         sums["gram"] = np.zeros((ITEMS, rank * (rank + 1) // 2))
         sums["right"] = np.zeros((ITEMS, rank))
-        own = solve_items(group, basis, before, curator)
+        own = solve_items(group, basis, before, curator, step)
         tape.sums += [(curator._plan[key], total) for key, total in sums.items()]
         return tape.output(own)
 

@@ -198,7 +198,9 @@ def test_settings_are_the_printed_ones() -> None:
     for count, row in zip(dpals_counts(), COMPUTED["dpals-table-5"], strict=True):
         spec, printed_epsilon = specs_of(row)[0], float(row.setting["printed ε"])
         assert (count.dataset, count.printed) == (row.setting["dataset"], printed_epsilon)
-        planned = dpals_plan(skewed(50, 130, 900), spec.card.prepare(spec.algorithm, spec.noise, 0))
+        planned = dpals_plan(
+            skewed(50, 1100, 2000), spec.card.prepare(spec.algorithm, spec.noise, 0)
+        )
         if spec.task == "rate":
             assert tightest(Ledger((*planned.values(),)), 1e-5) == pytest.approx(
                 count.derived_exact, rel=1e-9
