@@ -36,7 +36,11 @@ def resolved(spec: RunSpec) -> RunSpec:
     shaped = "alpha" in noise.family.shape
     alpha = (1.5 if noise.alpha is None else noise.alpha) if shaped else None
     config: Any = spec.algorithm
-    draws = spec.card.length(config) * getattr(config, "inner", 1)
+    if getattr(config, "stops", False):
+        allowed = "left out where noise ends before the last iteration (noisy_iterations)"
+        raise ParameterError("total_epsilon", noise.epsilon, allowed)
+    sides = 2 if getattr(config, "noise_on", "") == "both" else 1
+    draws = sides * spec.card.length(config) * getattr(config, "inner", 1)
     variance = _variance(
         noise.mechanism, alpha, config.sensitivity, noise.delta, draws, noise.epsilon
     )

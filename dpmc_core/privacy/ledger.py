@@ -22,7 +22,8 @@ UNITS: tuple[str, ...] = get_args(Unit)
 NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 # what a release is part of, which decides what a statement says beside its ε: a completion or a
 # factorisation with derived sensitivities (of which the average, the second moment of photographs
-# and rows of a table have sentences of their own), or an algorithm as its paper has it
+# and rows of a table have sentences of their own), or an algorithm as its paper has it (the Huber
+# paper's ALS with noise on solved factors, on users too, or only in its first iterations)
 Kind = Literal[
     "",
     "completion",
@@ -31,6 +32,9 @@ Kind = Literal[
     "photographs",
     "rows",
     "huber-paper",
+    "huber-output",
+    "huber-users",
+    "huber-stopped",
     "nmf-paper",
     "dpnmf",
 ]

@@ -46,7 +46,7 @@ class Statement:
     epsilon_per_draw: float = math.inf
     epsilon_published: float = math.inf
     draws: int = 0
-    how: str = "no noise was drawn, so nothing is protected"
+    how: str = "no noise was added, so nothing is protected"
     nominal: bool = False
     accounts: tuple[Account, ...] = ()
     caveats: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Statement:
     def label(self) -> str:
         """One short line for tables and metrics."""
         if not self.private:
-            return "not private: no noise was added"
+            return f"not private: {self.how.partition(', so ')[0]}"
         kind = "nominal" if self.nominal else "guaranteed"
         at = f" at δ = {power(self.delta)}" if self.delta else ""
         if self.secret is False and not self.nominal:
@@ -106,6 +106,8 @@ def state(
     """
     if not ledger.private:
         return Statement()
+    if any(release.kind == "huber-stopped" for release in ledger.releases):
+        return Statement(how="noise ends before the last iteration, so nothing is protected")
     first, public = ledger.releases[0], public or {}
     uncovered = tuple(fact for fact, by in public.items() if not by)
     stated = tuple(f"{fact} ({by})" for fact, by in public.items() if by)
@@ -240,19 +242,22 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
             "Only the abstract of Ran et al. 2022 was at hand; details are this project's "
             "(dpmc_core/completion/dpnmf.py).",
         )
-    from_paper = [r for r in ledger.releases if r.kind == "huber-paper"]
+    from_paper = [r for r in ledger.releases if r.kind.startswith("huber-")]
     if not from_paper:
         return (
             "The sensitivity is assumed, not derived: its author must show why nobody can "
             "move the release more.",
         )
+    of_sums, of_users, *others = NOMINAL_CAVEATS
+    of_sums = _CAVEATS["noise_on"]["output"] if "huber-output" in kinds else of_sums
+    of_users = _CAVEATS["noise_on"]["both"] if "huber-users" in kinds else of_users
     width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
     return (
         f"Printed ε in the papers are of one release; this run made {ledger.draws:,}.",
         f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the "
         f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
-        *NOMINAL_CAVEATS,
+        *(of_sums, of_users, *others),
     )
 
 

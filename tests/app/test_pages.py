@@ -24,7 +24,7 @@ from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.limits import Limit
 from pages.parts.completion.controls import SHARED
 from pages.parts.server import jobs
-from pages.parts.ui import controls, densities, glossary
+from pages.parts.ui import controls, declared, densities, glossary
 from pages.parts.ui.looks import lowered
 from tests.app.visits import TINY, open_page, shows
 
@@ -292,6 +292,21 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
     assert "ALS against IRLS" in labels
     open_page(f"completion?{urlencode(app.query_params, doseq=True)}")  # what *Share* copies
     assert jobs.current().specs == specs  # type: ignore[union-attr]
+
+
+def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
+    offer = "Noise on the output"
+    app = open_page("completion").press(offer)
+    right, output = jobs.current().specs  # type: ignore[union-attr]
+    assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
+    assert output == right.replace(noise_on="output")
+    assert offer not in [button.label for button in app.button]
+    shows(app, "B, ALS, Huber on the output, variance 2")
+    link = declared.completion_link(output)
+    assert link is not None
+    assert link["a_noise_on"] == "output"
+    open_page(f"completion?{urlencode({**link, 'run': '1'})}")
+    assert jobs.current().specs == (output,)  # type: ignore[union-attr]
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from scipy import optimize, sparse
 from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
+from dpmc_core.completion.als import _noise, _releases, learn_als
 from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.alternating import reweighted
+from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.step import FactorModel, Step, start_item_factors
 from dpmc_core.completion.kernel.solve import BlockSolver
 from dpmc_core.completion.kernel.threads import Workers
@@ -20,6 +23,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.mechanisms.huber_distribution import rho
 from dpmc_core.metrics.ratings import rmse
+from dpmc_core.privacy import Ledger, state
 from tests.completion.references import solved_rows
 
 R = np.random.default_rng
@@ -203,9 +207,91 @@ def test_every_step_records_what_it_released(config) -> None:
     assert not any(step.releases for step in steps_of(replace(config, mechanism=None)))
 
 
+PLACES = {"right": [50 * 4], "ratings": [1200 * 4], "both": [50 * 4, 70 * 4], "output": [50 * 4]}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_noise_is_added_where_the_config_says(place: str) -> None:
+    noise = Laplace(scale=1.0)
+    config = ALSConfig(rank=4, reg=0.5, iterations=1, mechanism=noise, noise_on=place)
+    (step,) = steps_of(config, seed=11)
+    assert [release.coordinates for release in step.releases] == PLACES[place]
+    assert not any(release.sound for release in step.releases)
+    rng = R(11)
+    items = start_item_factors(50, 4, rng)
+    for_users = noise.sample((70, 4), rng) if place == "both" else 0.0
+    if place == "ratings":
+        added = np.zeros((50, 4))
+        for column in added.T:
+            np.add.at(column, RATINGS.items, noise.sample(1200, rng))
+    else:
+        added = noise.sample((50, 4), rng)
+    of_users, of_items = (RATINGS.users, RATINGS.items), (RATINGS.items, RATINGS.users)
+    users = solved_rows(*of_users, RATINGS.values, items, 0.5, 70, for_users)
+    before, after = (0.0, added) if place == "output" else (added, 0.0)
+    items = solved_rows(*of_items, RATINGS.values, users, 0.5, 50, before) + after
+    np.testing.assert_allclose(step.model.user_factors, users, atol=1e-8)
+    np.testing.assert_allclose(step.model.item_factors, items, atol=1e-8)
+    residuals = RATINGS.values - step.model.predict(*of_users)
+    penalty = 0.5 * (np.vdot(users, users) + np.vdot(items, items))
+    assert step.objective == pytest.approx(residuals @ residuals + penalty, rel=1e-8)
+
+
+def test_a_draw_for_each_rating_adds_up_to_count_times_the_variance() -> None:
+    people = Whole(RATINGS, as_given=True)
+    config = ALSConfig(rank=40, mechanism=Gaussian(scale=1.4), noise_on="ratings")
+    (release,) = _releases(people, config)
+    draws = np.hstack([_noise(people, config, release, R(k)) for k in range(20)])
+    counts = np.bincount(RATINGS.items, minlength=RATINGS.n_items)
+    assert not draws[counts == 0].any()
+    unit = draws[counts > 0] / (1.4 * np.sqrt(counts[counts > 0, None]))
+    assert np.mean(unit**2) == pytest.approx(1, abs=4.5 * np.sqrt(2 / unit.size))
+
+
+def test_noise_on_the_output_does_not_settle() -> None:
+    """The Huber paper's sentence (section 3.1), by how the error moves in the last iterations."""
+    data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
+    moves = {}
+    for place in ("right", "output"):
+        noise = Huber(alpha=1.076)
+        config = ALSConfig(rank=3, reg=0.5, iterations=30, mechanism=noise, noise_on=place)
+        last = steps_of(config, data)[-15:]
+        moves[place] = np.std([step.squared_residuals**0.5 for step in last])
+    assert moves["output"] > 5 * moves["right"]
+
+
+def test_noise_ends_after_the_noisy_iterations_and_then_protects_nothing() -> None:
+    config = ALSConfig(rank=4, reg=0.5, iterations=5, mechanism=NOISE[1], noise_on="both")
+    whole, part = steps_of(config), steps_of(replace(config, noisy_iterations=2))
+    assert [len(step.releases) for step in part] == [2, 2, 0, 0, 0]
+    assert np.array_equal(whole[1].model.item_factors, part[1].model.item_factors)
+    quiet = solved_rows(
+        RATINGS.users, RATINGS.items, RATINGS.values, part[1].model.item_factors, 0.5, 70
+    )
+    np.testing.assert_allclose(part[2].model.user_factors, quiet, atol=1e-8)
+    releases = ([r for step in steps for r in step.releases] for steps in (whole, part))
+    ledgers = [Ledger().plus(tuple(some)) for some in releases]
+    assert [ledger.draws for ledger in ledgers] == [10, 4]
+    both, ended = map(state, ledgers)
+    assert both.nominal
+    assert not any("without noise, and so is everything" in text for text in both.caveats)
+    assert (ended.private, ended.epsilon) == (False, np.inf)
+    assert ended.label == "not private: noise ends before the last iteration"
+    (of_output,) = steps_of(replace(config, noise_on="output", iterations=1))
+    assert any("Solved factors" in text for text in state(Ledger(of_output.releases)).caveats)
+
+
+def test_partitions_take_noise_on_right_hand_sides_only() -> None:
+    people = SimpleNamespace(n_users=70, n_items=50, whole=None)
+    config = ALSConfig(rank=4, mechanism=NOISE[1], noise_on="output")
+    with pytest.raises(ParameterError, match=r"noise_on = 'output' .* right for ratings in part"):
+        next(learn_als(people, config, R(0), None))
+
+
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
+        (ALSConfig, {"noise_on": "items"}, "noise_on = 'items'"),
         (ALSConfig, {"rank": 7}, "rank = 7"),
         (IRLSConfig, {"rank": 7}, "at most 6"),
         (ALSConfig, {"rank": 0}, "rank"),

@@ -39,13 +39,14 @@ def spec_of_line(line: str) -> RunSpec:
 PREPARED = [
     (
         "complete als --dataset low-rank --rank 5 --reg 0.5 --mechanism huber --variance 2.0",
-        "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, "
-        "mechanism=Huber(alpha=1.0759779011734087, scale=1.0))",
+        "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='right', "
+        "noisy_iterations=None, mechanism=Huber(alpha=1.0759779011734087, scale=1.0))",
     ),
     (
-        "complete als --dataset low-rank --rank 7 --reg 0.5 --mechanism laplace --epsilon 2.0 "
-        "--seed 3",
-        "ALSConfig(rank=7, reg=0.5, iterations=20, sensitivity=5.0, mechanism=Laplace(scale=2.5))",
+        "complete als --dataset low-rank --rank 7 --reg 0.5 --noise-on output "
+        "--noisy-iterations 5 --mechanism laplace --epsilon 2.0 --seed 3",
+        "ALSConfig(rank=7, reg=0.5, iterations=20, sensitivity=5.0, noise_on='output', "
+        "noisy_iterations=5, mechanism=Laplace(scale=2.5))",
     ),
     (
         "complete irls --dataset ml-100k --split u1 --rank 5 --reg 0.5 --inner 4 --loss-alpha "

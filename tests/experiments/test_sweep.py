@@ -352,6 +352,16 @@ def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) 
     assert least < run(spec).statement.epsilon <= 6.0 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("place", "releases"), [("ratings", 3), ("both", 6), ("output", 3)])
+def test_equal_total_wherever_the_noise_of_als_is(place: str, releases: int) -> None:
+    spec = RunSpec.fitting(SMALL, mechanism="laplace", total_epsilon=6.0, noise_on=place)
+    statement = run(spec).statement
+    assert statement.draws == releases
+    assert 6.0 * (1 - 1e-4) < statement.epsilon <= 6.0 * (1 + 1e-9)
+    with pytest.raises(ParameterError, match=r"total_epsilon = 6.0 .* noise ends before the last"):
+        run(spec.replace(noisy_iterations=2))
+
+
 def test_equal_total_in_a_sweep() -> None:
     spec = SweepSpec.from_toml(
         '[base]\niterations = 4\n[grid]\nmechanism = ["none", "laplace"]\ntotal_epsilon = [8.0]\n'

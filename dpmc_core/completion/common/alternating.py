@@ -22,14 +22,15 @@ _AT_ONCE = 1024  # items that are solved together
 
 @dataclass(frozen=True, eq=False)
 class Alternating:
-    """What every user solves alone: on ``before``, the items' factors that their own follow from;
-    they are predicted with ``items``.
+    """What every user solves alone: on ``before``, the items' factors that their own follow from,
+    with ``noise`` (n_users×r) on right-hand sides if any; they are predicted with ``items``.
     """
 
     before: FloatArray
     items: FloatArray
     reg: float
     iteration: int
+    noise: FloatArray | None = None
 
     def model(self, group: Group) -> FactorModel:
         """The group's users with all items."""
@@ -119,11 +120,12 @@ def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArr
 
     def solved() -> FloatArray:
         by_user = _sides(group, state).by_user
-        return half_sweep(by_user, state.before, state.reg, group.pool)[0]
+        return half_sweep(by_user, state.before, state.reg, group.pool, noise=state.noise)[0]
 
     if not again:
         return solved()
-    return group.cached("users", (state.iteration, state.reg, _mark(state.before)), solved)
+    marks = [_mark(one) for one in (state.before, state.noise) if one is not None]
+    return group.cached("users", (state.iteration, state.reg, marks), solved)
 
 
 def _sides(group: Group, state: Alternating) -> Sides:

@@ -100,7 +100,7 @@ def standing_of(spec: RunSpec) -> tuple[str, bool]:
 
     What its statement says, known before it is run.
     """
-    if spec.noise.kind == "none":
+    if spec.noise.kind == "none" or getattr(spec.algorithm, "stops", False):
         return "", False
     unit = spec.card.unit
     if unit == "sample":

@@ -27,6 +27,8 @@ from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
 _FEW_STEPS = 3  # nothing to replay
+# where the noise of ALS is, if not on right-hand sides
+_PLACES = {"ratings": " on each rating", "both": " on both sides", "output": " on the output"}
 
 
 def title_of(spec: RunSpec) -> str:
@@ -40,7 +42,8 @@ def title_of(spec: RunSpec) -> str:
     else:
         amount = f"ε = {three(noise.epsilon)}"
         amount = f"total {amount}" if noise.kind == "total" else f"{amount} a release"
-    return f"{name}, {NOISES[noise.mechanism]}, {amount}"
+    place = _PLACES.get(getattr(spec.algorithm, "noise_on", ""), "")
+    return f"{name}, {NOISES[noise.mechanism]}{place}, {amount}"
 
 
 def named(results: Sequence[RunResult | None]) -> list[Named]:

@@ -91,6 +91,7 @@ def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
             fields[f"{letter}_by"] = "total_epsilon"
         if card.unit == "rating" and noise != "none":
             fields[f"{letter}_own_alpha"] = False
+            fields |= {f"{letter}_noise_on": "right"} if algorithm == "als" else {}
     return fields
 
 
@@ -113,6 +114,14 @@ _OFFERS = {
         "ALS, IRLS, SVT and truncated SVD without noise, DPALS and one-shot moments with a "
         "guarantee for users, on the same data; runs at once.",
     ),
+    "Noise on the output": (
+        _fields_of(("als", "huber"), ("als", "huber"))
+        | {f"{x}_by": "variance" for x in "ab"}
+        | {f"{x}_variance": 2.0 for x in "ab"}
+        | {"b_noise_on": "output"},
+        "ALS with Huber noise of variance 2, on right-hand sides (A) and on solved item factors "
+        "(B), which the Huber paper says does not converge; runs at once.",
+    ),
 }
 LINK_TITLES: links.LinkTitles = {
     "dataset": partial(own_data.linked, "ratings"),
@@ -123,6 +132,7 @@ LINK_TITLES: links.LinkTitles = {
     **{f"{x}_noise": NOISES for x in "abcdef"},
     **{f"{x}_like_noise": NOISES for x in "abc"},
     **{f"{x}_by": AMOUNTS for x in "abcdef"},
+    **{f"{x}_noise_on": declared.titles(("als",))["noise_on"] for x in "abcdef"},
 }
 
 
@@ -277,6 +287,9 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
             )
         ):
             fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
+        if algorithm == "als":
+            label = f"{letter}: noise on"
+            fields["noise_on"] = declared.box("als.noise_on", f"{low}_noise_on", label=label)
     if by == "total_epsilon":
         return fields
     kind, field = kinds[by], kinds[by].field()
@@ -300,6 +313,7 @@ OWN_EPSILON = (
     "rank",
     "projection",
     "skew",
+    "minima",
 )  # questions that set ε themselves, or need none
 USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 LIST_TITLES = {
@@ -388,6 +402,8 @@ def one_configuration(question: str) -> dict[str, Any]:
     """
     if question == "skew":
         return {"algorithm": "moments", "mechanism": "gaussian"}
+    if question == "minima":
+        return {"algorithm": "als", "mechanism": "none"}
     algorithm = "dpals" if question in ("items", "projection", "exponents") else "moments"
     with controls.place():
         if question == "lists":
@@ -457,13 +473,15 @@ def form(row: DeltaGenerator) -> Asked:
         shared |= shape_controls(dataset, FIRST)
         of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}, "": {}}
         with controls.place():
-            if question == "compare":
+            if question in ("compare", "minima"):
                 of["rating"] = rating_controls(dataset)
+            if question == "compare":
                 # without privacy: as many factors and as much regularisation as ALS
                 of[""] = {name: of["rating"][name] for name in ("rank", "reg")}
                 of["svt"] = {"reg": declared.box("svt.reg", "threshold", usual_threshold(dataset))}
         with controls.place():
-            of["user"] = user_controls(dataset, question)
+            if question != "minima":
+                of["user"] = user_controls(dataset, question)
         noise = controls.place()
         shared |= _data_and_delta(dataset, question)
         chance = controls.place()
@@ -518,6 +536,6 @@ def _data_and_delta(dataset: str, question: str) -> dict[str, Any]:
     fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
     fields["top_items"] = declared.box("ratings.top_items", "top_items")
     with controls.place():
-        if question != "skew":
+        if question not in ("skew", "minima"):
             fields["delta"] = declared.box("account_delta", "delta")
     return fields

@@ -160,6 +160,7 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
             link["a_by"] = by
         if card.unit == "rating":
             link["a_own_alpha"] = noise.alpha is not None
+            link |= {f"a_{n}": spec.flat()[n] for n in ("noise_on",) if n in changes}
         if noise.alpha is not None:
             link["a_alpha"] = noise.alpha
     elif card.unit:
@@ -173,6 +174,8 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
             link[keys.get(name, name)] = value
             if name in optional:
                 link[f"own_{name}"] = True
-        elif name == "item_share" or (name in changes and name not in _OF_A_CONFIGURATION):
+        elif name == "item_share" or (
+            name in changes and name not in _OF_A_CONFIGURATION and f"a_{name}" not in link
+        ):
             return None  # with no share of its own the page takes its usual one
     return link
