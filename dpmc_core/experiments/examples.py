@@ -17,7 +17,8 @@ from dpmc_core.wording import JsonObject
 # by group; made by ``python -m benchmarks.examples GROUP``
 FILES = {name: RESULTS / f"{name}.json" for name in ("tradeoffs", "completion", "factorization")}
 _NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "error")
-_SUMMARY = ("baselines", "reference", "found", "coherence")  # what studies read of a summary
+# what studies read of a summary
+_SUMMARY = ("baselines", "reference", "found", "coherence", "objective")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

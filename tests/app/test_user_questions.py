@@ -208,8 +208,27 @@ def test_one_seed_is_no_victory_no_defeat_and_no_slogan(kind: str) -> None:
     assert "One seed gives no interval" in sentence
 
 
+def test_words_of_noise_that_ends_follow_its_numbers() -> None:
+    old = example("completion", "minima").study
+    runs = []
+    for planned, record in old.runs:
+        series, x = (value for _, value in planned.settings)
+        factor = {("Huber", 8.0): 0.9, ("Laplace", 0.5): 1.1}.get((series, x), 1.0)
+        end = factor * (100 + planned.replicate)
+        runs.append((planned, replace(record, summary={**record.summary, "objective": end})))
+    first, *others = study_view.study_sentences(replace(old, runs=tuple(runs)))
+    assert first == "Noise at the start can bring ALS to a lower objective: Huber."
+    assert others[:3] == [
+        "**Huber** against no noise: lower at variance 8.",
+        "**Laplace** against no noise: higher at variance 0.5.",
+        "**Gaussian** against no noise: no difference detected.",
+    ]
+    assert others[3] == "**Huber** against Laplace: lower at variance 0.5, 8."
+
+
 WORDS = {
     ("completion", "people"): "More people, same privacy, less error",
+    ("completion", "minima"): "never brings ALS to a significantly lower objective",
     ("factorization", "rounds"): "It leaves out the start",
     ("factorization", "people"): "finds nine in ten true parts from",
 }

@@ -42,12 +42,33 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     for point, cell in zip(result.points(), cells(spec), strict=True):
         assert (point.series, point.x) == (cell.series, cell.x)
         assert math.isnan(point.half_width)
+        if not KINDS[kind].protected:
+            assert point.epsilon is None
+            continue
         assert 0 < point.mean < 4
         assert (point.epsilon is None) == (cell.spec.noise.mechanism == "none")
         assert point.epsilon is None or point.epsilon <= cell.spec.noise.epsilon
     stated = json.loads(json.dumps(result.summary()))
     assert stated["runs"] == stated["total"] == len(stated["points"]) == len(result.runs)
-    assert [p["values"]["error"] for p in stated["points"]] == [[p.mean] for p in result.points()]
+    values = [p["values"][KINDS[kind].measures[0]] for p in stated["points"]]
+    assert values == [[p.mean] for p in result.points()]
+
+
+def test_noise_that_ends_is_compared_with_the_same_start_without_noise() -> None:
+    spec = requested("minima", 2, iterations=10, n_items=20, n_ratings=1_500)
+    result = study(spec)
+    quiet, *_ = by_series = result.lines().values()
+    assert [list(p.values.values()) for p in quiet] == [[0.0, 0.0]] * 2
+    assert [line[0].series for line in by_series] == ["no noise", "Huber", "Laplace", "Gaussian"]
+    last = result.lines()["Laplace"][-1]
+    assert (last.x, last.epsilon, last.spec.noise.variance) == (128.0, None, 128.0)
+    assert last.spec.algorithm.noisy_iterations == 2
+    for seed, apart in last.values.items():
+        ends = [
+            run(one.replace(seed=seed)).final.objective
+            for one in (last.spec, last.spec.replace(mechanism="none", variance=None))
+        ]
+        assert apart == pytest.approx(100 * (ends[0] / ends[1] - 1), rel=1e-9)
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,8 +41,9 @@ class StudyResult:
     @cached_property
     def _points(self) -> dict[str, list[Point]]:
         of_ratings = self.spec.room == "completion"
-        names = ["error"] if of_ratings else [name for name in _NUMBERS if name != "error"]
-        return {m: points_of(self.runs, m, _NUMBERS[m]) for m in names}
+        names = self.spec.study.measures if of_ratings else _OF_FACTORS
+        points = {m: points_of(self.runs, m, _NUMBERS[m]) for m in names}
+        return {m: _from_quiet(p) if m == "apart" else p for m, p in points.items()}
 
     def points(self, measure: str = "") -> list[Point]:
         """The points of all lines by ``measure`` (one of ``MEASURES``; what runs are judged by,
@@ -127,12 +128,23 @@ def _coherence(name: str) -> Number:
 # what is read of a run, by the names of ``MEASURES``; None where its data have no such measure
 _NUMBERS: dict[str, Number] = {
     "error": lambda _, record: record.value,
+    "apart": lambda _, record: record.summary.get("objective"),
     "objective": lambda _, record: record.value,
     "found": lambda _, record: record.summary["found"],
     "epsilon": _overall,
     "npmi": _coherence("npmi"),
     "tc_w2v": _coherence("tc_w2v"),
 }
+_OF_FACTORS = tuple(name for name in _NUMBERS if name not in ("error", "apart"))
+
+
+def _from_quiet(points: list[Point]) -> list[Point]:
+    """The points in per cent above the run of the same seed without noise."""
+    quiet = next((p.values for p in points if p.spec.noise.kind == "none"), {})
+    return [
+        replace(p, values={k: 100 * (x / quiet[k] - 1) for k, x in p.values.items() if k in quiet})
+        for p in points
+    ]
 
 
 def from_where_on(held: list[bool]) -> int | None:

@@ -17,6 +17,7 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, ends_and_middle
 from dpmc_core.facts import facts, typed
 from dpmc_core.limits import LIMITS
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from dpmc_core.wording import JsonObject
 
 Lines = Callable[[Settings], list["Cell"]]
@@ -28,6 +29,7 @@ SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 RANKS = (2, 4, 8, 16, 32)
 ROUND_EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.999)
 PEOPLE = (300, 1000, 3000, 10_000, 30_000)
+VARIANCES = (0.5, 2.0, 8.0, 32.0, 128.0)
 CORRUPTED = (0.0, 0.05, 0.1, 0.2, 0.3)
 PARTS = {"images": (2, 4, 8, 16, 32), "documents": (2, 4, 6, 8, 10, 12, 16)}
 
@@ -45,14 +47,14 @@ class Cell:
     fresh: bool = False
 
 
-def _noisy(s: Settings, algorithm: str, epsilon: float, **changes: Any) -> RunSpec:
+def _noisy(s: Settings, algorithm: str, epsilon: float | None, **changes: Any) -> RunSpec:
     mechanism = s.get("mechanism", "none")
     noise = {
         "mechanism": "gaussian" if mechanism == "none" else mechanism,
         "epsilon": epsilon,
         "variance": None,
     }
-    return RunSpec.fitting(s, algorithm=algorithm, **noise, **changes)
+    return RunSpec.fitting(s, algorithm=algorithm, **{**noise, **changes})
 
 
 def _published(s: Settings, epsilon: float, **changes: Any) -> RunSpec:
@@ -131,6 +133,21 @@ def _by_exponents(s: Settings) -> list[Cell]:
         )
         for mu, nu in ((0.0, 0.0), (0.5, 1.0), (1.0, 1.0))
         for b in SHARES_OF_ITEMS
+    ]
+
+
+def _by_early_noise(s: Settings) -> list[Cell]:
+    # without noise first: each run with noise is held against that of its seed
+    quiet = _quiet(s, "als")
+    noisy = max(quiet.length // 5, 1)
+    return [Cell("no noise", v, quiet) for v in (VARIANCES[0], VARIANCES[-1])] + [
+        Cell(
+            FAMILIES[name].title,
+            v,
+            _noisy({**s, "mechanism": name}, "als", None, variance=v, noisy_iterations=noisy),
+        )
+        for name in RUN_FAMILIES
+        for v in VARIANCES
     ]
 
 
@@ -238,6 +255,7 @@ COMPLETION: dict[str, Lines] = {
     "rank": _by_rank,
     "projection": _by_projection,
     "exponents": _by_exponents,
+    "minima": _by_early_noise,
 }
 FACTORIZATION: dict[str, Lines] = {
     "epsilon": _parts_by_epsilon,
@@ -251,6 +269,7 @@ FACTORIZATION: dict[str, Lines] = {
 # what is measured of a run -> its axis title
 MEASURES: dict[str, str] = {
     "error": "held-out RMSE, clipped (rating units)",
+    "apart": "objective at the end, against no noise (%)",
     "objective": "objective (squared error / 2 per column of length 1)",
     "found": "true parts found (share)",
     "npmi": "NPMI coherence (−1 to 1)",
@@ -269,6 +288,7 @@ class Study:
     log_x: bool
     source: str
     own_epsilon: bool = False
+    protected: bool = True
     measures: tuple[str, ...] = ("error",)
     holds: tuple[str, ...] = ("images", "documents")
     made: bool = False

@@ -115,6 +115,7 @@ class RunResult(RatingsResult[StepMetrics]):
             "rmse_half_width_95": self.final.test_half_width,
             "rmse_clipped": self.final.test_rmse_clipped,
             "rmse_train": self.final.train_rmse,
+            "objective": self.final.objective,
             "rmse_truth": self.final.truth_rmse,
             "rmse_truth_clipped": self.final.truth_rmse_clipped,
         }

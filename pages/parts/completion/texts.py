@@ -50,7 +50,7 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
         if (question in (*_QUESTIONS, "lists"))
         else (
             f"{STUDIES['completion'][question].intro} Many runs, the same settings along each "
-            "line, and the baseline."
+            f"line{', and the baseline' * STUDIES['completion'][question].protected}."
         )
     )
     st.markdown(f"**{QUESTIONS[question]}** {intro}")

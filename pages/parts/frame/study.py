@@ -46,11 +46,14 @@ def _looks(lines: Lines) -> dict[str, Identity]:
     """
     noisy = [name for name in lines if not name.endswith("no noise")]
     looks: dict[str, Identity] = {}
+    mechanisms = {look.title: look for look in IDENTITY.values()}
     for name in (*noisy, *lines):
         algorithm, twin = lines[name][0].spec.card.name, looks.get(name.removesuffix(QUIET))
         if algorithm in FACTORIZATIONS:
             look = FACTORIZATIONS[algorithm]
             looks[name] = replace(look, dash="longdash") if name.endswith(QUIET) else look
+        elif name in mechanisms:
+            looks[name] = mechanisms[name]
         elif name in noisy:
             looks.setdefault(name, Identity(name, *LINES[len(looks) % len(LINES)]))
         else:

@@ -314,11 +314,15 @@ def _study(entry: Entry) -> StudyResult | None:
 def _runs_of(study: StudyResult) -> str:
     """Say what a study's figure is of, and what its runs protect."""
     base = study.spec.base
+    protection = "Noise ends before the runs do: nothing is protected."
+    if study.spec.study.protected:
+        protection = (
+            f"ε is the guaranteed total of one run at δ = {power(base.noise.delta)} for one "
+            f"{base.card.unit}; lines without noise and the dotted baselines protect nobody."
+        )
     return (
         f"{len(study.runs)} runs on synthetic data ({base.data.amounts}), up to "
-        f"{study.spec.seeds} seeds a point; means with 95 % t-intervals. ε is the guaranteed total "
-        f"of one run at δ = {power(base.noise.delta)} for one {base.card.unit}; lines without "
-        "noise and the dotted baselines protect nobody."
+        f"{study.spec.seeds} seeds a point; means with 95 % t-intervals. {protection}"
     )
 
 
