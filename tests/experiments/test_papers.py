@@ -447,6 +447,8 @@ def test_claims_are_paired_arithmetic() -> None:
     (c,) = (c for c in others if c.one == "Noise of variance 2 at 5 % observed")
     apart = [x - means[i.replace("variance=2", "variance=1")] for i, x in few.items()]
     assert c.pooled.mean == pytest.approx(np.mean(apart))
+    costs = [s for s in claims("huber-table-4", stored("huber-table-4")) if "IRLS-2" in s]
+    assert [s.endswith(" A pass makes 2 solves for every item, not 10.") for s in costs] == [True]
     spread = "the standard deviation of errors is {} times that with Huber noise"
     assert spread.format("1.00") in claims("huber-table-3", invented)[-1]
     wider = [
