@@ -295,13 +295,13 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
 
 
 def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
-    offer = "Noise on the output"
+    offer = "Output noise"
     app = open_page("completion").press(offer)
     right, output = jobs.current().specs  # type: ignore[union-attr]
     assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
     assert output == right.replace(noise_on="output")
     assert offer not in [button.label for button in app.button]
-    shows(app, "B, ALS, Huber on the output, variance 2")
+    shows(app, "B · ALS, Huber on the output, variance 2")
     link = declared.completion_link(output)
     assert link is not None
     assert link["a_noise_on"] == "output"

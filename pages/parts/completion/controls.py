@@ -114,7 +114,7 @@ _OFFERS = {
         "ALS, IRLS, SVT and truncated SVD without noise, DPALS and one-shot moments with a "
         "guarantee for users, on the same data; runs at once.",
     ),
-    "Noise on the output": (
+    "Output noise": (
         _fields_of(("als", "huber"), ("als", "huber"))
         | {f"{x}_by": "variance" for x in "ab"}
         | {f"{x}_variance": 2.0 for x in "ab"}
