@@ -32,6 +32,8 @@ sections.lines(counts)
 tab("Protection", "statements", lambda: sections.statements(counts))
 tab("Attacker", "tradeoff-function", lambda: sections.attackers(counts))
 tab("Groups, post-processing", "carried-over", lambda: sections.carried_over(counts))
+if question.run == "own":
+    tab("Sub-sampling", "sub-sampling", lambda: sections.sampling(counts))
 tab("Accounting methods", "methods", lambda: sections.methods(counts))
 tab("Method", "method", lambda: sections.method(counts))
 tab("Least noise", "least-noise", lambda: sections.least_noise(counts, shapes))

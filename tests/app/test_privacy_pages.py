@@ -67,6 +67,17 @@ def test_groups_and_post_processing_have_a_picture_each() -> None:
     assert len(app.charts) == 3
 
 
+def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
+    app = opened("budget?tab=sub-sampling&u_count=1&u_variance=100&u_rate=0.1")
+    for noise, title in zip(trio(100.0), ("Huber", "Laplace", "Gaussian"), strict=True):
+        whole, at = noise.epsilon_at_delta(1e-5, 1.0), noise.epsilon_at_delta(1e-4, 1.0)
+        sampled = math.log1p(0.1 * math.expm1(at))
+        shows(app, f"{three(sampled)}, not {three(whole)} ({title})")
+    shows(app, "No algorithm of this app claims it")
+    assert "sub-sampling" not in opened("budget?u_run=irls").widget("tab").options
+    shows(app.set(u_delta=1e-14), "too small to be read", kinds=["warning"])
+
+
 @pytest.mark.parametrize("noise", trio(2.0), ids=lambda noise: noise.name)
 def test_rounding_never_helps_an_attacker(noise: Mechanism) -> None:
     """Cells as fine as can be are the release itself; whole ones by the law's own masses."""

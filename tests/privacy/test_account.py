@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from dp_accounting.pld.privacy_loss_mechanism import (
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy import integrate, optimize
 
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import NotApplicable, ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import (
@@ -38,6 +39,8 @@ from dpmc_core.privacy.losses.distribution import (
     optimal_composition_epsilon,
     pld_epsilon,
     pld_profile,
+    sampled_deltas,
+    sampled_epsilons,
 )
 
 from .helpers import by_method, ledger, losses_below_and_above, mixed, profile, release
@@ -103,6 +106,59 @@ def test_optimal_composition_of_different_releases_is_between_all_small_and_all_
         for scales in ((4.0, 4.0), (4.0, 2.0), (2.0, 2.0))
     )
     assert small < between < large
+
+
+@every_noise
+@pytest.mark.parametrize("rate", [0.01, 0.5])
+def test_a_release_of_a_sample_costs_what_balle_barthe_and_gaboardi_say(
+    noise: Mechanism, rate: float
+) -> None:
+    """Their Theorem 8: δ at log(1 + q(e^ε − 1)) is q·δ(ε). Never less, on a grid."""
+    deltas = (1e-7, 1e-4, rate / 10)
+    exact = [
+        math.log1p(rate * math.expm1(noise.epsilon_at_delta(delta / rate, 1.0))) for delta in deltas
+    ]
+    sampled = sampled_epsilons(ledger(noise), rate, deltas)
+    assert sampled == pytest.approx(exact, rel=2e-3)
+    assert min(np.subtract(sampled, exact)) > -1e-6
+
+
+@every_noise
+def test_samples_of_nearly_all_cost_what_all_data_do(noise: Mechanism) -> None:
+    for book in (ledger(noise, 1), ledger(noise, 60)):
+        (sampled,) = sampled_epsilons(book, 1 - 1e-9, (DELTA,))
+        assert sampled == pytest.approx(tightest(book, DELTA), rel=2e-3)
+
+
+def test_huber_noise_of_a_large_alpha_is_sampled_as_gaussian_noise_is() -> None:
+    rates, deltas = (0.01, 0.3), (1e-8, 1e-5, 1e-2)
+    for rate in rates:
+        of_huber, of_gaussian = (
+            sampled_epsilons(ledger(noise, 300), rate, deltas)
+            for noise in (Huber(alpha=20.0, scale=5.0), Gaussian(scale=5.0))
+        )
+        assert of_huber == pytest.approx(of_gaussian, rel=2e-3)
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_deltas_of_samples_are_their_integrals(removed: bool) -> None:
+    noise, rate = Huber(alpha=1.5, scale=1.0), 0.3
+    for epsilon in (-0.5, -0.2, 0.0, 0.05, 0.4, 2.0):
+
+        def above(x: float, epsilon: float = epsilon) -> float:
+            without, sample = noise.pdf(x), (1 - rate) * noise.pdf(x) + rate * noise.pdf(x - 1)
+            laws = (sample, without) if removed else (without, sample)
+            return max(float(laws[0] - math.exp(epsilon) * laws[1]), 0.0)
+
+        pieces = (-40.0, -1.5, -0.5, 0.5, 1.5, 2.5, 40.0)
+        integral = sum(integrate.quad(above, a, b, limit=200)[0] for a, b in pairwise(pieces))
+        (delta,) = sampled_deltas(noise, 1.0, np.array([epsilon]), rate, removed=removed)
+        assert delta == pytest.approx(integral, abs=1e-7)
+
+
+def test_losses_that_no_grid_holds_are_refused() -> None:
+    with pytest.raises(NotApplicable, match="beyond 500"):
+        sampled_epsilons(ledger(Laplace(scale=1.0), 1, 1000.0), 0.1, (DELTA,))
 
 
 class HuberPrivacyLoss(AdditiveNoisePrivacyLoss):  # type: ignore[misc]

@@ -25,7 +25,17 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.mechanisms import huber_distribution as huber_law
 from dpmc_core.mechanisms.huber_privacy import loss_inverse
 from dpmc_core.privacy.ledger import Ledger
-from dpmc_core.privacy.losses.grid import FINE, grid_step, merged, numbers_of, step_of, unlike
+from dpmc_core.privacy.losses.grid import (
+    COARSE,
+    FINE,
+    grid_step,
+    merged,
+    numbers_of,
+    sampled_loss,
+    sampled_step,
+    step_of,
+    unlike,
+)
 from dpmc_core.privacy.losses.tilted import composed_epsilon
 
 _MOST_OPTIMAL = 20_000  # draws: beyond, optimal composition takes more than seconds
@@ -134,21 +144,31 @@ def _composed(singles: Iterable[Any], counts: Iterable[int]) -> Any:
     return reduce(lambda total, part: total.compose(part), parts)
 
 
-def _single(noise: Mechanism, shift: float, interval: float) -> Any:
+def _single(noise: Mechanism, shift: float, interval: float, rate: float = 1.0) -> Any:
     if isinstance(noise, Gaussian | Laplace):
         of = (
             privacy_loss_distribution.from_gaussian_mechanism
             if isinstance(noise, Gaussian)
             else privacy_loss_distribution.from_laplace_mechanism
         )
-        return of(noise.scale, sensitivity=shift, value_discretization_interval=interval)
+        grid = {"value_discretization_interval": interval, "sampling_prob": rate}
+        return of(noise.scale, sensitivity=shift, **grid)
     if isinstance(noise, Huber):
-        last = math.ceil(noise.epsilon(shift) / interval)
-        deltas = huber_deltas(noise, shift, np.arange(-last, last + 1, dtype=np.float64) * interval)
-        pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(
-            interval, -last, last, np.clip(deltas, 0, 1)
+        last = math.ceil(sampled_loss(noise.epsilon(shift), rate) / interval)
+        epsilons = np.arange(-last, last + 1, dtype=np.float64) * interval
+        deltas = (
+            [huber_deltas(noise, shift, epsilons)]
+            if rate == 1
+            else [sampled_deltas(noise, shift, epsilons, rate, removed=r) for r in (True, False)]
         )
-        return privacy_loss_distribution.PrivacyLossDistribution(pmf)
+        return privacy_loss_distribution.PrivacyLossDistribution(
+            *(
+                pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(
+                    interval, -last, last, np.clip(values, 0, 1)
+                )
+                for values in deltas
+            )
+        )
     raise TypeError(f"no privacy loss distribution for {noise.name} noise")
 
 
@@ -166,6 +186,44 @@ def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray
     # the noise is symmetric, hence δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε)
     negative = -np.expm1(-np.abs(epsilons)) + np.exp(-np.abs(epsilons)) * positive
     return np.where(epsilons >= 0, positive, negative)
+
+
+@lru_cache(maxsize=64)
+def sampled_epsilons(ledger: Ledger, rate: float, deltas: tuple[float, ...]) -> list[float]:
+    """ε at each of ``deltas`` of a ledger of one kind of release, each of a sample drawn anew that
+    every unit is in with probability ``rate`` q < 1 (Poisson sampling); cached.
+
+    For one unit added or removed: with P and P′ the laws of a release without and with the unit, P
+    against (1 − q)P + qP′ (Balle, Barthe & Gaboardi 2018). Gaussian and Laplace noise by
+    dp-accounting, Huber noise by ``sampled_deltas``; pessimistic, like all distributions here. A
+    vector with Laplace or Huber noise stands as one number that moves by its ℓ1 sensitivity: a
+    bound. Raises ``NotApplicable`` for δ or losses that no grid holds.
+    """
+    (release,), spare = ledger.releases, _reserved_delta(ledger, min(deltas))
+    noise, count = release.mechanism, release.count
+    shift = release.l2_sensitivity if isinstance(noise, Gaussian) else release.l1_sensitivity
+    interval = sampled_step((noise, shift, count), rate, COARSE)
+    total = _composed([_single(noise, shift, interval, rate)], [count])
+    return [float(total.get_epsilon_for_delta(delta - spare)) for delta in deltas]
+
+
+def sampled_deltas(
+    noise: Huber, shift: float, epsilons: FloatArray, rate: float, *, removed: bool
+) -> FloatArray:
+    """``huber_deltas`` in samples that the unit is in with probability ``rate`` q < 1, where it is
+    ``removed``, or added.
+
+    Removed: ∫((1 − q)P + qP′ − e^ε·P)₊ = q·δ(log a) with a = (e^ε − 1 + q)/q, which is Theorem 8 of
+    Balle, Barthe & Gaboardi 2018 for ε = log(1 + q(a − 1)); all of 1 − e^ε where a ≤ 0. Added:
+    ∫(P − e^ε((1 − q)P + qP′))₊ = b·δ(log(q·e^ε/b)) with b = 1 − (1 − q)e^ε; none where b ≤ 0.
+    """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = np.exp(epsilons)
+        if removed:
+            a = (ratio - 1 + rate) / rate
+            return np.where(a > 0, rate * huber_deltas(noise, shift, np.log(a)), 1 - ratio)
+        b = 1 - (1 - rate) * ratio
+        return np.where(b > 0, b * huber_deltas(noise, shift, np.log(rate * ratio / b)), 0.0)
 
 
 @lru_cache(maxsize=4)

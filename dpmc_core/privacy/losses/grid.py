@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.ledger import Ledger, Release
@@ -18,6 +20,8 @@ FINE, COARSE = 200_000, 30_000
 _MOST_DRAWS, _MOST_KINDS, _MOST_POINTS = 1_000_000, 1000, 2_000_000
 # standard deviations (both sides together) that hold all but 1e-15 of a sum of bounded losses
 _REACH = 17.0
+
+_LARGEST = 500.0  # of a sampled release: what Laplace noise's quotients have room for
 
 Number = tuple[Mechanism, float, int]  # one number's noise, its movement, how often it is drawn
 
@@ -80,6 +84,27 @@ def unlike(numbers: Sequence[Number], step: float) -> bool:
 def grid_step(numbers: Sequence[Number], points: int) -> float:
     """The step of a grid for the losses of ``numbers``, with about ``points`` across their sum."""
     return step_of([_size(*number) for number in numbers], points)
+
+
+def sampled_loss(loss: float, rate: float) -> float:
+    """The largest loss log(1 + q(e^ℓ − 1)) in samples that a unit is in with probability ``rate``,
+    where it is ``loss`` ℓ in all data (Balle, Barthe & Gaboardi 2018, Theorem 8).
+    """
+    if rate == 1:
+        return loss
+    return float(np.logaddexp(math.log1p(-rate), math.log(rate) + loss))
+
+
+def sampled_step(number: Number, rate: float, points: int) -> float:
+    """The step of a grid for the losses of ``number`` in such samples.
+
+    They spread q times as much where they are small; large ones come with probability q.
+    """
+    spread, top, count = _size(*number)
+    top = sampled_loss(top, rate)
+    if top > _LARGEST:
+        raise NotApplicable(f"losses of one sampled release beyond {_LARGEST}")
+    return step_of([(max(rate * spread, math.sqrt(rate) * top / 10), top, count)], points)
 
 
 def _size(noise: Mechanism, shift: float, count: int) -> tuple[float, float, int]:

@@ -20,6 +20,7 @@ from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve
 from pages.parts.ui.series import Line, named_lines
 
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
+DELTAS = tuple(10.0**k for k in range(-9, -1))
 GROUPS = (1, 2, 3, 5, 10, 20)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 
@@ -49,10 +50,8 @@ def composition(
     lines = []
     for noise, epsilons, single in zip(mechanisms, curves, pure, strict=True):
         look = IDENTITY[noise.name]
-        # a logarithmic axis has no 0: where nothing is spent there is no line
         if epsilons[-1] > 0:
-            shown = [value if value > 0 else math.nan for value in epsilons]
-            lines.append(Line(look, counts, shown))
+            lines.append(Line(look, counts, _on_a_log_axis(epsilons)))
         numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
         if math.isfinite(single):
             added = [single * count for count in counts]
@@ -66,6 +65,11 @@ def composition(
     return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
+def _on_a_log_axis(epsilons: Sequence[float]) -> list[float]:
+    """``epsilons`` without those that a logarithmic axis has no place for: there is no line."""
+    return [value if 0 < value < math.inf else math.nan for value in epsilons]
+
+
 def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
     """ε for ``GROUPS`` of units that change together, one line for each mechanism's name."""
     fig = figure(
@@ -75,11 +79,33 @@ def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
         log_y=True,
     )
     lines = [
-        Line(IDENTITY[name], GROUPS, [e if 0 < e < math.inf else math.nan for e in epsilons])
+        Line(IDENTITY[name], GROUPS, _on_a_log_axis(epsilons))
         for name, epsilons in of_sizes.items()
     ]
     titles = {IDENTITY[name].title: list(epsilons) for name, epsilons in of_sizes.items()}
     return named_lines(fig, lines), pd.DataFrame({"units": GROUPS, **titles})
+
+
+def sampled(
+    of_samples: Mapping[str, Sequence[float]],
+    of_all: Mapping[str, Sequence[float]],
+    deltas: Sequence[float],
+    chosen: float,
+) -> Drawn:
+    """ε of all releases against δ, made from samples and, dotted, from all data, for each
+    mechanism's name; the ``chosen`` δ is marked.
+    """
+    fig = figure("δ (log scale)", "ε of all releases together (log scale)", log_x=True, log_y=True)
+    lines, numbers = [], {"δ": list(deltas)}
+    for name, epsilons in of_samples.items():
+        look = IDENTITY[name]
+        all_data = replace(look, title="", marker="", dash="dot", width=1.5)
+        lines.append(Line(look, deltas, _on_a_log_axis(epsilons)))
+        lines.append(Line(all_data, deltas, _on_a_log_axis(of_all[name])))
+        numbers[f"{look.title}, samples"] = list(epsilons)
+        numbers[f"{look.title}, all data"] = list(of_all[name])
+    fig.add_vline(x=chosen, line={"color": BASELINE, "width": 1})
+    return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
 def rounded(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:

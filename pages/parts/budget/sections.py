@@ -14,6 +14,7 @@ from dpmc_core.experiments.worker.reading import account
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.planning.project import Item, Project, share_out_after
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
+from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
@@ -28,6 +29,7 @@ from pages.parts.ui.figures import Drawn, show
 from pages.parts.ui.looks import IDENTITY, describe
 from pages.parts.ui.on_screen import code, download
 
+_RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5, 0.9)
 _LOOSE = (
     "Several coordinates change: Gaussian noise is accounted for exactly, Huber and Laplace noise "
     "by upper bounds that are not tight. Part of their disadvantage is the accounting's (up to "
@@ -226,6 +228,42 @@ def carried_over(counts: Counts) -> None:
             "private: no line rises above its dotted one, the release as it is. One release of a "
             f"single number, Δ = {three(question.sensitivity)}."
         )
+
+
+def sampling(counts: Counts) -> None:
+    """Draw what all releases would cost if each were made from a sample of the records."""
+    from dpmc_core.privacy.losses.distribution import sampled_epsilons  # takes seconds to load
+
+    question = counts.question
+    rate = controls.steps_slider("Sampling rate q", "u_rate", _RATES, 0.1, limit="sampling_rate")
+    deltas = tuple(sorted({*charts.DELTAS, question.delta}))
+    of_samples, of_all = dict[str, list[float]](), dict[str, list[float]]()
+    try:
+        with st.spinner("Composing the privacy losses…"):
+            for noise in counts.mechanisms:
+                ledger = question.ledger(noise)
+                of_samples[noise.name] = sampled_epsilons(ledger, rate, deltas)
+                of_all[noise.name] = [tightest(ledger, delta, coarse=True) for delta in deltas]
+    except DPMCError as error:
+        st.warning(controls.plain(str(error)))
+        return
+    at = deltas.index(question.delta)
+    totals = "; ".join(
+        f"{three(of_samples[name][at])}, not {three(of_all[name][at])} ({IDENTITY[name].title})"
+        for name in of_samples
+    )
+    sentence = f"At q = {three(rate)} the nominal ε would be {totals}."
+    st.markdown(sentence)
+    show(charts.sampled(of_samples, of_all, deltas, question.delta), "sampled", sentence)
+    st.caption(
+        "Amplification by sub-sampling (Balle, Barthe & Gaboardi 2018). Each release is made from "
+        "a new sample that every record is in with probability q (Poisson sampling); one record "
+        "added or removed. Gaussian and Laplace noise by dp-accounting; Huber noise by its own "
+        "δ(ε): q·δ(ε) at log(1 + q(e^ε − 1)). Dotted: without sampling. **No algorithm of this app "
+        "claims it**: none samples, every record is used in every release."
+        + " Vectors with Huber or Laplace noise count as one number, a bound."
+        * (question.spread > 1)
+    )
 
 
 def statement_card(title: str, statement: Statement) -> None:
