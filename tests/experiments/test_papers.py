@@ -385,7 +385,8 @@ def test_a_row_without_data_cannot_be_run_and_a_failed_trial_keeps_its_number() 
 def test_private_nmf_is_compared_with_itself(name: str) -> None:
     """The paper's gap is to the same algorithm without noise, not to another solver."""
     result = stored(name)
-    curves = [row for row in COMPUTED[name] if "ε = 0." in row.setting["method"]]
+    here = [row for row in COMPUTED[name] if result.row(row.id).values]
+    curves = [row for row in here if "ε = 0." in row.setting["method"]]
     noisy = [row for row in curves if row.setting["rounds"] == "1000"]
     assert len(noisy) == 4
     for row, sentence in zip(noisy, claims(name, result), strict=True):
@@ -400,6 +401,17 @@ def test_private_nmf_is_compared_with_itself(name: str) -> None:
         assert (min(end) > max(start)) == (row.setting["dataset"] == "uci-news")  # as is said
         assert f"{method}: {100 * share:+.2g} % against" in sentence
         assert own.spec(1, 1).replace(mechanism="gaussian", epsilon=0.5).algorithm.rounds == 1000
+
+
+def test_npmi_stands_beside_each_printed_coherence() -> None:
+    result, rows = stored("nmf-table-3"), COMPUTED["nmf-table-3"]
+    for row, beside in zip(rows[::2], rows[1::2], strict=True):
+        assert row.printed is not None
+        assert beside.printed is None
+        assert beside.setting == row.setting | {"coherence": "NPMI"}
+        values = [result.row(one.id).values for one in (row, beside)]
+        assert len(values[0]) == len(values[1])
+        assert -1 <= min(values[1], default=0) <= max(values[1], default=0) <= 1
 
 
 def test_what_can_be_computed_of_the_nmf_papers_tables() -> None:
