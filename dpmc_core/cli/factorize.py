@@ -80,7 +80,7 @@ def _print(result: FactorResult, summary: JsonObject) -> None:
     if final.found is not None:
         print(f"true parts found: {100 * final.found:.0f} % (cosine at least 0.9)")
     if final.moved is not None:
-        print(f"W moved {100 * final.moved:.4f} % from its start, which is made of the raw data")
+        print(f"W moved {100 * final.moved:.4f} % from its start")
     if result.coherence is not None:
         score = mean_score(result.coherence)
         score_text = ": no topic has two words" if math.isnan(score) else f" {score:.3f}"

@@ -8,7 +8,7 @@ from dpmc_core.datasets import loaders
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.factor_sets import load_samples
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import CORRUPTIONS, Samples
 from dpmc_core.datasets.synthetic import ratings as synthetic
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.datasets.text import LANGUAGES, TextFilter
@@ -225,6 +225,16 @@ class ImageData(SampleData):
 
     contaminated: Annotated[float, LIMITS["contaminated"]] = 0.0
     spoiled_pixels: Annotated[float, LIMITS["spoiled_pixels"]] = 0.7
+    corruption: Annotated[
+        str,
+        Choice(
+            tuple(CORRUPTIONS),
+            "what a corrupted pixel gets: uniform noise, as in the paper, or impulse noise, black "
+            "or as bright as the image's brightest pixel",
+            "Kind of corruption",
+            tuple(CORRUPTIONS.values()),
+        ),
+    ] = "uniform"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,9 +121,9 @@ def _whole(data: RatingsData) -> RatingsData:
 
 def uncorrupted(data: SampleData) -> SampleData:
     """The same data without corruption."""
-    return (
-        replace(data, contaminated=0.0, spoiled_pixels=0.7) if isinstance(data, ImageData) else data
-    )
+    if not isinstance(data, ImageData):
+        return data
+    return replace(data, contaminated=0.0, spoiled_pixels=0.7, corruption="uniform")
 
 
 def _most_rated(data: RatingsData) -> Ratings:
@@ -152,4 +152,5 @@ def _user_split(data: RatingsData, test_fraction: float, seed: int) -> UserSplit
 
 def _corrupted(data: ImageData) -> Samples:
     clean = samples_of(data, clean=True)
-    return contaminate(clean, data.contaminated, data.spoiled_pixels, data.data_seed)
+    given = data.contaminated, data.spoiled_pixels, data.data_seed, data.corruption
+    return contaminate(clean, *given)

@@ -194,11 +194,15 @@ def unit_columns(values: Matrix) -> Matrix:
     return np.asarray(dense / np.where(norms > 0, norms, 1.0))
 
 
+CORRUPTIONS = {"uniform": "noise, U[−1, 1]", "salt-and-pepper": "salt and pepper (impulse noise)"}
+
+
 def contaminate(
-    samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0
+    samples: Samples, share: float = 0.1, pixels: float = 0.7, seed: int = 0, kind: str = "uniform"
 ) -> Samples:
     """A copy in which a ``share`` of the images have ``pixels`` of their pixels spoiled by U[−1, 1]
-    (nmf-paper section 4.3).
+    (nmf-paper section 4.3), or by the ``kind`` "salt-and-pepper" (its introduction): each is black
+    or as bright as the image's brightest, at even odds.
 
     As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and
     what falls below 0 becomes 0. The paper does not say how it keeps its data non-negative; cutting
@@ -217,11 +221,15 @@ def contaminate(
     for column in hit:
         own = np.random.default_rng([seed, 0x0F71, 1 + int(places.at[column])])
         where = own.choice(samples.dimension, several, replace=False)
-        noise = own.uniform(-1, 1, several) * values[:, column].max()
-        values[where, column] = np.maximum(values[where, column] + noise, 0.0)
+        noise, brightest = own.uniform(-1, 1, several), values[:, column].max()
+        values[where, column] = (
+            np.maximum(values[where, column] + noise * brightest, 0.0)
+            if kind == "uniform"
+            else brightest * (noise > 0)
+        )
     note = (
         f"{hit.size:,} of {len(samples):,} images have {100 * pixels:.0f} % of their pixels "
-        "corrupted."
+        f"corrupted: {CORRUPTIONS[kind]}."
     )
     return replace(samples, values=values, notes=(*samples.notes, note), spoiled=hit)
 

@@ -1,7 +1,7 @@
 """The two half problems of a factorisation V ≈ WH, dense or sparse.
 
-Coordinate descent and projected gradient on one factor while the other stands still, the
-coefficients that suit a given dictionary best, and the objective.
+Coordinate descent, projected gradient and multiplicative updates on one factor while the other
+stands still, the coefficients that suit a given dictionary best, and the objective.
 
 Both half problems are min over X ≥ 0 of ½·tr(XᵀGX) − tr(XᵀB): for H with G = WᵀW, B = Wᵀ(V − R);
 for Wᵀ with G = A = HHᵀ/N, Bᵀ = (V − R)Hᵀ/N (nmf-paper eqs. 5–11). Columns of X do not touch each
@@ -56,6 +56,21 @@ def gradient_steps(
     out = np.array(start, dtype=np.float64)
     for _ in range(steps):
         out = np.maximum(out - eta * (gram @ out - target), 0.0)
+    return out
+
+
+def multiplicative_steps(
+    gram: FloatArray, target: FloatArray, start: FloatArray, steps: int
+) -> FloatArray:
+    """X after ``steps`` multiplicative updates X ← X ∘ max(B, 0) / (GX) (Lee & Seung 2001, eq. 4).
+
+    For G without negative entries, as Gram matrices of non-negative factors are. With B ≥ 0 it is
+    their rule; for any B it minimises, over X ≥ 0, their bound Σ (GX)ᵢX′ᵢ²/2Xᵢ − BᵢX′ᵢ, which is
+    equal at X and nowhere lower than ours, so that no step goes uphill. What is 0 stays 0.
+    """
+    out, least = np.array(start, dtype=np.float64), np.finfo(np.float64).tiny
+    for _ in range(steps):
+        out = out * np.maximum(target, 0.0) / np.maximum(gram @ out, least)
     return out
 
 

@@ -20,6 +20,7 @@ from dpmc_core.factorization.blocks import (
     cross,
     gradient_steps,
     gram_and_target,
+    multiplicative_steps,
     unit_ball,
 )
 from dpmc_core.factorization.step import (
@@ -34,17 +35,29 @@ from dpmc_core.factorization.step import (
 )
 from dpmc_core.privacy.algorithm import Algorithm
 
-SOLVERS = ("coordinates", "gradient")
-
-
-Solver = Annotated[str, Choice(SOLVERS, "how each factor is fitted")]
+SOLVERS = {
+    "coordinates": coordinate_sweeps,
+    "gradient": gradient_steps,
+    "multiplicative": multiplicative_steps,
+}
+Solver = Annotated[
+    str,
+    Choice(
+        tuple(SOLVERS),
+        "how each factor is fitted: exactly row by row, by projected gradient (as the paper does), "
+        "or by multiplicative updates (Lee & Seung 2001)",
+        "Solver",
+        ("coordinate descent", "projected gradient", "multiplicative updates"),
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NMFConfig(Config):
     """K parts in T rounds, ``inner`` steps on each factor per round.
 
-    Steps are by "coordinates" (exact, row by row) or "gradient" (as published, 1/‖Gram‖).
+    Steps are by "coordinates" (exact, row by row), "gradient" (as published, 1/‖Gram‖) or
+    "multiplicative", whose start has the average entry in place of zeros, which would stay.
     """
 
     rank: Parts = 16
@@ -100,8 +113,13 @@ def robust_nmf(
     penalty = config.outlier_penalty
     check_outliers(penalty, dense=not sparse.issparse(values))
     unit = values.shape[0] ** -0.5
-    steps = coordinate_sweeps if config.solver == "coordinates" else gradient_steps
+    steps = SOLVERS[config.solver]
     dictionary, coefficients = nndsvd(values, config.rank)
+    if config.solver == "multiplicative":  # NNDSVDa of Boutsidis & Gallopoulos 2008
+        average = values.mean()
+        dictionary, coefficients = (
+            np.where(factor > 0, factor, average) for factor in (dictionary, coefficients)
+        )
     clean, outliers = values, None
     for iteration in range(1, config.rounds + 1):
         gram, target = gram_and_target(clean, coefficients)

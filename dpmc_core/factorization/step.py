@@ -74,8 +74,8 @@ NeighbourChoice = Annotated[
 class FactorStep:
     """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H
     (K×N, None where the algorithm keeps none) and ``outliers`` R (D×N or None), what was released
-    in this round, what the plan still holds (``rest``), and, where it starts from the data, how far
-    W has ``moved`` from there (‖W − W₀‖/‖W₀‖).
+    in this round, what the plan still holds (``rest``), and, as published, how far W has ``moved``
+    from its start (‖W − W₀‖/‖W₀‖).
     """
 
     iteration: int

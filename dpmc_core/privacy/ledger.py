@@ -36,6 +36,7 @@ Kind = Literal[
     "huber-users",
     "huber-stopped",
     "nmf-paper",
+    "nmf-random",
     "dpnmf",
 ]
 KINDS: tuple[str, ...] = get_args(Kind)  # fmt: skip

@@ -18,9 +18,16 @@ from dpmc_core.wording import JsonObject, finite, power, three
 
 _CAVEATS = facts("caveats")
 _GROUP = 10  # images or documents of one person
-NOMINAL_CAVEATS, JOINT_CAVEATS, FACTOR_CAVEATS, PUBLISHED_NMF_CAVEATS, ROW_CAVEATS = (
+(
+    NOMINAL_CAVEATS,
+    JOINT_CAVEATS,
+    FACTOR_CAVEATS,
+    PUBLISHED_NMF_CAVEATS,
+    RANDOM_NMF_CAVEATS,
+    ROW_CAVEATS,
+) = (
     tuple(text.format(**_CAVEATS["shared"]) for text in _CAVEATS[kind])
-    for kind in ("nominal", "joint", "factors", "published_nmf", "rows")
+    for kind in ("nominal", "joint", "factors", "published_nmf", "random_nmf", "rows")
 )
 
 
@@ -230,8 +237,8 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
                 ),
             )
         return JOINT_CAVEATS if "completion" in kinds else ROW_CAVEATS if "rows" in kinds else ()
-    if kinds == {"nmf-paper"}:
-        return PUBLISHED_NMF_CAVEATS
+    if kinds <= {"nmf-paper", "nmf-random"}:
+        return PUBLISHED_NMF_CAVEATS if "nmf-paper" in kinds else RANDOM_NMF_CAVEATS
     if kinds == {"dpnmf"}:
         return (
             f"Printed ε are of one release; this run made {ledger.draws:,}.",

@@ -168,6 +168,35 @@ def test_parts_are_shown_beside_their_likes() -> None:
     assert math.isnan(items[0].likeness[0])
 
 
+def test_the_published_form_stands_beside_itself_without_noise() -> None:
+    base = {"dataset": "cartoon", "n_samples": 200, "rank": 4, "rounds": 6}
+    quiet = RunSpec.of(**base, algorithm="private-nmf-published")
+    noisy = quiet.replace(mechanism="gaussian", epsilon=0.5)
+    results = [run(s) for s in (quiet, noisy, noisy.replace(dictionary_start="random"))]
+    items = factor_charts.learned(results)
+    ends = ("no noise", "not private", "random start")
+    assert [item.name for item in items] == [f"As published, {end}" for end in ends]
+    assert items[0].look != items[1].look
+    figure, numbers = factor_charts.moved_curves(items)
+    assert [*numbers["moved"]] == [m.moved for r in results for m in r.metrics]
+    assert figure.data[0].y[-1] == pytest.approx(100 * results[0].final.moved)
+    assert "is not private" in factor_observations(items[:2])[0]
+    assert "begins without the data" in factor_observations(items[2:])[0]
+
+
+@pytest.mark.long
+def test_steps_starts_solvers_and_corruption_are_chosen() -> None:
+    small = "f_data=cartoon&f_n=100&f_k=3&f_published_rounds=5&f_sound_rounds=2"
+    more = "f_quiet=true&f_spoil=true&f_corruption=salt-and-pepper&f_solver=multiplicative"
+    app = ask(f"{small}&{more}&f_dictionary_start=random&f_dictionary_steps=3").press()
+    assert len(app.metric) == 6
+    shows(app, "As published, no noise", "As published, random start", "salt and pepper")
+    shows(app, "No guarantee", "a random start", kinds=["warning"])
+    shows(app, "How far the dictionary W is from its start", kinds=["caption"])
+    studied = ask("f_corruption=salt-and-pepper", "outliers")
+    assert studied.widget("f_corruption").value == "salt-and-pepper"
+
+
 def test_coarse_words_are_left_out_and_harmless_ones_take_their_place() -> None:
     words = ("class", "shitty", "scrap", "cocktail", "assess", "fucking", "shirt", "dickens")
     (topic,) = shown_words(np.arange(8.0, 0, -1)[:, None], words, 5)

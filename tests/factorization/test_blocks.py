@@ -8,12 +8,17 @@ from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.decomposition import non_negative_factorization
 
-from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
+from dpmc_core.datasets.samples import CORRUPTIONS, Samples, contaminate, unit_columns
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf
-from dpmc_core.factorization.blocks import coordinate_sweeps, gradient_steps, unit_ball
-from dpmc_core.factorization.robust import soft_threshold
+from dpmc_core.factorization.blocks import (
+    coordinate_sweeps,
+    gradient_steps,
+    multiplicative_steps,
+    unit_ball,
+)
+from dpmc_core.factorization.robust import NMFConfig, soft_threshold
 from dpmc_core.factorization.step import nndsvd, random_dictionary
 
 RNG = np.random.default_rng(0)
@@ -34,7 +39,21 @@ def test_rounds_are_scikit_learns_coordinate_descent(kind: str) -> None:
     np.testing.assert_allclose(ours.dictionary @ ours.coefficients, w @ h, atol=1e-10)
 
 
-@pytest.mark.parametrize("solver", ["coordinates", "gradient"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_multiplicative_rounds_are_scikit_learns_and_never_go_uphill(kind: str) -> None:
+    values = cartoon_faces(60, 1).values if kind == "dense" else topic_documents(80, 1).values
+    held = values if kind == "dense" else sparse.csr_matrix(values)
+    options = {"init": "nndsvda", "solver": "mu", "random_state": 0, "max_iter": 15, "tol": 0}
+    w, h, _ = non_negative_factorization(held, n_components=6, **options)
+    config = NMFConfig(rank=6, rounds=15, solver="multiplicative")
+    steps = [*robust_nmf(values, config, RNG)]
+    np.testing.assert_allclose(steps[-1].dictionary @ steps[-1].coefficients, w @ h, atol=1e-7)
+    objectives = [objective(values, step.dictionary, step.coefficients) for step in steps]
+    assert max(np.diff(objectives)) <= 1e-12
+
+
+@pytest.mark.parametrize("solver", ["coordinates", "gradient", "multiplicative"])
 def test_columns_of_the_dictionary_stay_in_the_unit_ball(solver: str) -> None:
     config = RobustConfig(rank=5, rounds=4, inner=1, outlier_penalty=None, solver=solver)
     for step in robust_nmf(cartoon_faces(60, 1).values, config, RNG):
@@ -66,12 +85,15 @@ def test_an_empty_dictionary_rebuilds_nothing() -> None:
 def test_no_step_goes_uphill(k: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(k + 2, k))
-    gram, target, start = factor.T @ factor, rng.normal(size=(k, n)), rng.random((k, n))
+    target, start = rng.normal(size=(k, n)), rng.random((k, n))
 
     def value(x: np.ndarray) -> float:
         return 0.5 * float(np.vdot(gram @ x, x)) - float(np.vdot(target, x))
 
-    for step in (coordinate_sweeps, gradient_steps):
+    for step in (coordinate_sweeps, gradient_steps, multiplicative_steps):
+        if step is multiplicative_steps:  # whose Gram matrix is of non-negative factors
+            factor = np.abs(factor)
+        gram = factor.T @ factor
         after = step(gram, target, start, 1)
         assert after.min() >= 0
         assert value(after) <= value(start) + 1e-9
@@ -120,6 +142,21 @@ def test_what_one_image_holds_spoils_no_other(gone: int, share: float, seed: int
     )
     assert np.array_equal(np.delete(whole.values, gone, axis=1), fewer.values)
     assert whole.spoiled.size == round(share * 60)
+
+
+def test_salt_and_pepper_is_black_or_the_brightest_at_even_odds() -> None:
+    clean = cartoon_faces(200, 1)
+    noisy, salted = (contaminate(clean, 0.5, 0.7, 3, kind) for kind in CORRUPTIONS)
+    assert "salt and pepper" in salted.notes[-1]
+    np.testing.assert_array_equal(salted.spoiled, noisy.spoiled)
+    before, after, added = (s.values[:, noisy.spoiled] for s in (clean, salted, noisy))
+    brightest = before.max(axis=0)
+    extreme = (after == 0) | (after == brightest)
+    assert extreme[added != before].all()  # the same pixels are hit
+    np.testing.assert_array_equal(after[~extreme], before[~extreme])
+    # of 57,600 pixels: a standard deviation of 0.002
+    bright = 0.35 + 0.3 * np.mean(before == brightest)
+    assert np.mean(after == brightest) == pytest.approx(bright, abs=0.01)
 
 
 def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> None:

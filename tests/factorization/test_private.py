@@ -304,6 +304,19 @@ def test_the_start_as_published_gives_one_image_away(epsilon: float, step: float
     assert min(traces["sound", True]) < max(traces["sound", False])
 
 
+def test_a_random_start_of_the_published_form_reads_no_data() -> None:
+    config = PublishedConfig(rank=3, rounds=1, dictionary_start="random", dictionary_step=1e-9)
+    (first, ledger), (other, _) = (
+        spending(published_nmf(cartoon_faces(40, seed).values, config, np.random.default_rng(1)))
+        for seed in (3, 8)
+    )
+    np.testing.assert_allclose(first.dictionary, other.dictionary, atol=1e-6)
+    assert 0 < first.moved < 1e-6
+    statement = state(ledger)
+    assert statement.nominal
+    assert statement.caveats[0].startswith("The parts start at random")
+
+
 def test_as_published_releases_what_algorithm_2_prints() -> None:
     values = cartoon_faces(50, 0).values
     step = next(

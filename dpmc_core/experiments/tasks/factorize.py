@@ -61,8 +61,8 @@ class FactorMetrics:
     """After one round: ``objective`` ½N⁻¹‖V° − WH‖² with the best H for W on the clean data V°,
     half of a 95 % interval for it over the choice of images or documents (not over noise draws),
     ``own_objective`` with the algorithm's own H (images only; None where it keeps none), the share
-    of true parts ``found`` (made data, else None) and how far W has ``moved`` from a start made of
-    the data (else None).
+    of true parts ``found`` (made data, else None) and how far W has ``moved`` from its start (as
+    published, else None).
     """
 
     iteration: int

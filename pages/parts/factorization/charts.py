@@ -56,9 +56,14 @@ class Learned:
     likeness: FloatArray
 
     @property
+    def key(self) -> str:
+        """Its algorithm's name, told apart where that runs without noise too."""
+        return _key(self.result)
+
+    @property
     def look(self) -> Identity:
         """Colour, dash and marker of its algorithm."""
-        return FACTORIZATIONS[self.result.spec.card.name]
+        return FACTORIZATIONS[self.key]
 
     @property
     def dictionary(self) -> FloatArray:
@@ -71,22 +76,31 @@ def learned(results: Sequence[FactorResult]) -> list[Learned]:
 
     The first one's by how much they are used, most used first; the others' by the Hungarian method.
     """
-    first = results[0]
+    first, names = results[0], [_name(result) for result in results]
     usage = first.coefficients.sum(axis=1) * np.linalg.norm(first.dictionary, axis=0)
     order = np.argsort(-usage, kind="stable")
     reference = first.dictionary[:, order]
-    out = [
-        Learned(
-            FACTORIZATIONS[first.spec.card.name].title, first, order, np.full(len(order), math.nan)
-        )
-    ]
-    for result in results[1:]:
+    out = [Learned(names[0], first, order, np.full(len(order), math.nan))]
+    for name, result in zip(names[1:], results[1:], strict=True):
         partner, cosine = match_parts(reference, result.dictionary)
         left = np.setdiff1d(np.arange(result.dictionary.shape[1]), partner)
         places = np.array(partner)
         places[places < 0] = left[: int((places < 0).sum())]
-        out.append(Learned(FACTORIZATIONS[result.spec.card.name].title, result, places, cosine))
+        out.append(Learned(name, result, places, cosine))
     return out
+
+
+def _name(result: FactorResult) -> str:
+    title = FACTORIZATIONS[_key(result)].title
+    start = getattr(result.spec.algorithm, "dictionary_start", "")
+    return title.replace("not private", "random start") if start == "random" else title
+
+
+def _key(result: FactorResult) -> str:
+    name = result.spec.card.name
+    return name + "-quiet" * (
+        f"{name}-quiet" in FACTORIZATIONS and result.spec.noise.kind == "none"
+    )
 
 
 @drawn_once.of_results
@@ -169,12 +183,11 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
     )
     lines, rows, settled = [], [], list[float]()
     for item in items:
-        look, metrics = replace(item.look, title=item.name), item.result.metrics
-        x, y = [m.iteration for m in metrics], [m.objective for m in metrics]
+        metrics = item.result.metrics
+        y = [m.objective for m in metrics]
         halves = [math.nan] * (len(metrics) - 1) + [metrics[-1].half_width]
         settled += y[1:] or y  # the start can be far off
-        mark = {"marker": look.mark(maxdisplayed=8)}
-        lines.append(Line(look, x, y, halves=halves, trace=mark))
+        lines.append(_by_round(item, y, halves))
         rows += [
             {
                 "method": item.name,
@@ -190,6 +203,25 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
     levels = {name: value for name, value in levels.items() if math.isfinite(value)}
     reach(fig.layout.yaxis, [*settled, *levels.values()], 0.08)
     return named_lines(fig, lines, levels), pd.DataFrame(rows)
+
+
+def _by_round(item: Learned, y: list[float], halves: Sequence[float] = ()) -> Line:
+    look = replace(item.look, title=item.name)
+    rounds = [m.iteration for m in item.result.metrics]
+    return Line(look, rounds, y, halves, trace={"marker": look.mark(maxdisplayed=8)})
+
+
+@drawn_once.of_results
+def moved_curves(items: Sequence[Learned]) -> Drawn:
+    """How far W is from its start by round, ‖W − W₀‖/‖W₀‖, of results that say it."""
+    fig = figure("round (log scale)", "distance of W from its start (% of ‖W₀‖)", log_x=True)
+    lines = [_by_round(i, [100 * (m.moved or 0.0) for m in i.result.metrics]) for i in items]
+    rows = [
+        {"method": item.name, "round": m.iteration, "moved": m.moved}
+        for item in items
+        for m in item.result.metrics
+    ]
+    return named_lines(fig, lines), pd.DataFrame(rows)
 
 
 def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:

@@ -12,7 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import Choice, parameters
 from dpmc_core.datasets import Entry, entry
-from dpmc_core.datasets.configs import config_of
+from dpmc_core.datasets.configs import DocumentData, TermCountData, config_of
+from dpmc_core.datasets.samples import CORRUPTIONS
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
@@ -30,13 +31,27 @@ QUESTIONS = {
 }
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
 FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
+_OWNERS = ("nmf", "private-nmf-published", "private-nmf")
+
+
+def _word_rule(config: type) -> Choice:
+    rule = parameters(config)["word_list"].rule
+    assert isinstance(rule, Choice)
+    return rule
+
+
 FACTOR_TITLES: links.LinkTitles = {
     "f_question": QUESTIONS,
     "f_data": partial(own_data.linked, "images", "documents"),
     "f_stop": STOP_WORDS,
     "f_noise": FACTOR_NOISES,
-    **{f"f_{name}": titles for name, titles in declared.titles(["private-nmf"]).items()},
+    **{f"f_{name}": titles for name, titles in declared.titles(_OWNERS).items()},
+    "f_corruption": CORRUPTIONS,
+    "f_word_list": _word_rule(DocumentData).titled,
+    "f_terms_list": _word_rule(TermCountData).titled,
 }
+# of the published form
+_STEPS = ("dictionary_step", "dictionary_steps", "dictionary_start")
 # parts or topics that suit a set: as published where the paper names them (its Table 2), else a
 # number that reads well
 USUAL_PARTS = {
@@ -97,15 +112,18 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
                     )
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if dataset_entry.holds == "images":
-        if question == "compare" and controls.switch(
+        corrupted = question == "compare" and controls.switch(
             "Corrupt some images",
             "f_spoil",
             meaning=(
                 "A share of the images gets noise on most pixels; errors are still taken on the "
                 "clean images (private-NMF paper, section 4.3)."
             ),
-        ):
+        )
+        if corrupted:
             fields["contaminated"] = declared.box("contaminated", "f_spoiled")
+        if corrupted or question == "outliers":
+            fields["corruption"] = declared.box("images.corruption", "f_corruption")
         return fields
     st.markdown("**Words and documents**")
     with controls.place():
@@ -128,8 +146,7 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
 
 def _word_list(dataset_entry: Entry) -> str:
     """Ask where the words come from: the set's own terms have lists of their own."""
-    rule = parameters(config_of(dataset_entry.name))["word_list"].rule
-    assert isinstance(rule, Choice)
+    rule = _word_rule(config_of(dataset_entry.name))
     key = "f_terms_list" if "published" in rule.names else "f_word_list"
     # each run would choose a list of its own, and here they are compared over one
     offered = {name: title for name, title in rule.titled.items() if name != "private"}
@@ -143,7 +160,10 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
         return {"rank": 2}  # the study sets its own, from 2 on
     word = "parts" if entry(dataset).holds == "images" else "topics"
     usual = USUAL_PARTS.get(dataset, OWN_PARTS)
-    return {"rank": declared.box("nmf.rank", "f_k", usual, label=f"How many {word} K")}
+    fields = {"rank": declared.box("nmf.rank", "f_k", usual, label=f"How many {word} K")}
+    if question == "compare":
+        fields["solver"] = declared.box("nmf.solver", "f_solver", why="Not private")
+    return fields
 
 
 def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:
@@ -174,6 +194,15 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
             fields["round_epsilon"] = declared.box(
                 "round.epsilon", "f_round_epsilon", why="As published"
             )
+            for name in _STEPS:
+                owner = "private-nmf-published"
+                fields[name] = declared.box(f"{owner}.{name}", f"f_{name}", why="As published")
+            fields["quiet"] = controls.switch(
+                "As published, without noise too",
+                "f_quiet",
+                meaning="The same rounds without noise, which protect nobody: the paper draws its "
+                "private objective beside theirs.",
+            )
             fields["sound_rounds"] = declared.box(
                 "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
             )
@@ -187,7 +216,9 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
 
 
 def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[str, Any]]:
-    """The fields of the four (with spoiled images five) runs that are compared."""
+    """The fields of the four runs that are compared: one more with spoiled images, and one where
+    the published form is to run without noise too.
+    """
     spoiled = shared.get("contaminated", 0.0) > 0
     usual = parameters(RobustConfig)
     outliers = {"outlier_penalty": usual["outlier_penalty"].default} if spoiled else {}
@@ -198,9 +229,10 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         if name in privacy
     }
     published = {
-        "mechanism": "gaussian",
-        "epsilon": privacy["round_epsilon"],
+        "algorithm": "private-nmf-published",
         "rounds": privacy["published_rounds"],
+        **{name: privacy[name] for name in _STEPS},
+        **outliers,
     }
     sound = {
         "rounds": privacy["sound_rounds"],
@@ -214,7 +246,8 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
     if spoiled:
         runs.append({"algorithm": "robust-nmf", **outliers})
     runs += [
-        {"algorithm": "private-nmf-published", **published, **outliers},
+        *([published] if privacy["quiet"] else []),
+        {**published, "mechanism": "gaussian", "epsilon": privacy["round_epsilon"]},
         {"algorithm": "private-nmf", **noise, **sound, **outliers},
         {"algorithm": "moment-nmf", **noise},
     ]

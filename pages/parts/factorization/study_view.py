@@ -5,6 +5,7 @@ Their figure, their sentences, and what is shown of them.
 
 import streamlit as st
 
+from dpmc_core.datasets.samples import CORRUPTIONS
 from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.metrics.factors import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
@@ -130,7 +131,8 @@ def _by_outliers(lines: Lines) -> list[str]:
         apart = b.minus(a)
         if a.x not in (0.1, 0.2) or apart.pairs < 2:  # one seed has no interval
             continue
-        where = f"With {100 * a.x:.0f} % of the images corrupted"
+        kind = CORRUPTIONS[a.spec.data.corruption]
+        where = f"With {100 * a.x:.0f} % of the images corrupted ({kind})"
         if not apart.detected:
             out.append(
                 f"{where}, robust and plain NMF are not significantly different on the clean "

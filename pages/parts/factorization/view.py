@@ -80,20 +80,22 @@ def baseline_sentence(item: Learned) -> str:
 
 def factor_observations(items: Sequence[Learned]) -> list[str]:
     """What the results on screen show."""
-    by_name = {item.result.spec.card.name: item for item in items}
+    by_name = {item.key: item for item in items}
     out = []
     published = by_name.get("private-nmf-published")
     if published is not None and published.result.final.moved is not None:
-        out.append(
+        final = published.result.final
+        start = (
             "**As published is not private**: it starts from the data's singular vectors, without "
-            f"noise; {published.result.final.iteration} noisy rounds change them by "
-            f"{three(100 * published.result.final.moved)} %."
+            "noise"
+            if _starts_from_data(published)
+            else "**As published, random start** begins without the data"
         )
-    out += [
-        baseline_sentence(item)
-        for item in items
-        if item.result.spec.card.name not in ("nmf", "sklearn-nmf")
-    ]
+        out.append(
+            f"{start}; {final.iteration} noisy rounds change that by "
+            f"{three(100 * (final.moved or 0.0))} %."
+        )
+    out += [baseline_sentence(item) for item in items if item.key not in ("nmf", "sklearn-nmf")]
     moment = by_name.get("moment-nmf")
     if moment is not None and moment.result.statement.private and not moment.result.way >= 0.8:
         clean = moment.result.clean
@@ -129,6 +131,10 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
             f"{summary}.{_unscored(items)}"
         )
     return out
+
+
+def _starts_from_data(item: Learned) -> bool:
+    return bool(item.result.spec.algorithm.dictionary_start == "nndsvd")
 
 
 def _unscored(items: Sequence[Learned]) -> str:
@@ -220,7 +226,7 @@ def rebuilt_image(items: list[Learned]) -> None:
         if (
             item.result.outliers is not None
             and item.result.samples.spoiled.size
-            and item.result.spec.card.name == "robust-nmf"
+            and item.key == "robust-nmf"
         ):
             st.subheader("What the outlier matrix took up", anchor=False)
             shown = factor_charts.corrupted_shown(item)
@@ -256,7 +262,7 @@ def document_topics(items: list[Learned]) -> None:
                 f" Most: {top['topic']}." if top is not None else ""
             )
             st.markdown(f"**{item.name}**")
-            show(figure, f"document-{item.result.spec.card.name}", alt, numbers)
+            show(figure, f"document-{item.key}", alt, numbers)
     st.caption(
         "Share of each topic in what is rebuilt of this document; the weights are computed "
         "on the owner's side, without noise."
@@ -276,19 +282,18 @@ def export(items: list[Learned]) -> None:
         lambda: [finite(i.result.summary()) for i in items],
     )
     for item in items:
-        algorithm = item.result.spec.card.name
         if item.result.ledger.private:
             download(
                 f"Ledger of {item.name} (JSON)",
-                f"dpmc-ledger-{algorithm}.json",
+                f"dpmc-ledger-{item.key}.json",
                 item.result.ledger.as_dict,
-                key=f"ledger-{algorithm}",
+                key=f"ledger-{item.key}",
             )
         download(
             f"Parts of {item.name} (CSV)",
-            f"dpmc-parts-{algorithm}.csv",
+            f"dpmc-parts-{item.key}.csv",
             partial(_parts_csv, item.result),
-            key=f"parts-csv-{algorithm}",
+            key=f"parts-csv-{item.key}",
         )
     for item in items:
         st.markdown(f"**{item.name}** on the command line, and in Python:")
@@ -319,9 +324,8 @@ def factors_so_far(job: jobs.Job) -> bool:
             for item in items:
                 with st.container():
                     st.markdown(f"**{item.name}**")
-                    name = f"live-{item.result.spec.card.name}"
                     tiles = factor_charts.part_tiles(item)
-                    draw(tiles, name, f"Parts so far: {item.name}.", toolbar=False)
+                    draw(tiles, f"live-{item.key}", f"Parts so far: {item.name}.", toolbar=False)
     else:
         _topics(items, 100)
     figure, _ = factor_charts.objective_curves(items)
@@ -380,6 +384,12 @@ def _objective(items: list[Learned]) -> None:
         f"of {unit}s. Each curve is one draw of noise and start; the studies repeat with other "
         "seeds."
     )
+    moved = [item for item in items if item.result.final.moved is not None]
+    if moved:
+        ends = "; ".join(f"{i.name} {100 * (i.result.final.moved or 0.0):.2g} %" for i in moved)
+        sentence = f"How far the dictionary W is from its start W₀. At the end: {ends}."
+        show(factor_charts.moved_curves(moved), "moved", sentence)
+        st.caption(f"{sentence} ‖W − W₀‖/‖W₀‖ by round, as published.")
 
 
 def _accounts(items: list[Learned]) -> None:
@@ -420,7 +430,7 @@ def _frame(items: list[Learned], percent: int) -> drag.Frame:
         rows = zip(*(_heads(item, percent) for item in items), strict=True)
         return drag.Frame(sentence, {}, {"topics": [cell for row in rows for cell in row]})
     tiles = {
-        f"parts-{item.result.spec.card.name}": factor_charts.part_tiles(item)
+        f"parts-{item.key}": factor_charts.part_tiles(item)
         if percent == 100
         else factor_charts.tiles_after(item, percent / 100)
         for item in items
@@ -439,12 +449,11 @@ def _parts(items: list[Learned], percent: int) -> None:
     drawn = _frame(items, percent).figures
     with st.container(key="tiles", horizontal=True):
         for k, item in enumerate(items):
-            name = item.result.spec.card.name
-            with st.container(key=f"tile-{name}"):
+            with st.container(key=f"tile-{item.key}"):
                 st.markdown(f"**{item.name}**", help=None if k else _TILES)
                 draw(
-                    drawn[f"parts-{name}"],
-                    f"parts-{name}",
+                    drawn[f"parts-{item.key}"],
+                    f"parts-{item.key}",
                     f"{item.dictionary.shape[1]} parts learned by {item.name}.",
                     toolbar=False,
                 )
@@ -511,7 +520,7 @@ def _bars(items: list[Learned]) -> None:
             heads = numbers.groupby("topic")["word"].first().tolist() if len(numbers) else []
             show(
                 figure,
-                f"topics-{item.result.spec.card.name}",
+                f"topics-{item.key}",
                 f"Heaviest words of each topic by {item.name}; their first words: "
                 f"{', '.join(heads)}.",
                 numbers,
@@ -581,7 +590,7 @@ def _account(item: Learned) -> None:
         if math.isfinite(score := mean_score(result.coherence)):
             lines.append(f"NPMI {signed(score, 2)}")
         if result.final.moved is not None:
-            lines.append(f"W moved {100 * result.final.moved:.2g} % from the raw data's SVD")
+            lines.append(f"W moved {100 * result.final.moved:.2g} % from its start")
         st.caption("  \n".join(lines))
         if not statement.private:
             st.markdown(f":material/shield: {statement.label}")
@@ -590,10 +599,15 @@ def _account(item: Learned) -> None:
         if statement.uncovered:
             st.warning(f"**No guarantee.** {statement.label}.", icon=":material/gpp_maybe:")
         elif statement.nominal:
-            st.warning(
+            start = (
                 f"**Not private.** {statement.label}: noise on the steps, none on the start, "
-                "which is the raw data's singular vectors. The paper's ε of a round is for each "
-                "of two statistics; its noise is always Gaussian.",
+                "which is the raw data's singular vectors"
+                if _starts_from_data(item)
+                else f"**No guarantee.** {statement.label}: noise on the steps, a random start"
+            )
+            st.warning(
+                f"{start}. The paper's ε of a round is for each of two statistics; its noise is "
+                "always Gaussian.",
                 icon=":material/gpp_bad:",
             )
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.config import Parameter, parameters
-from dpmc_core.datasets.configs import RatingsData
+from dpmc_core.datasets.configs import ImageData, RatingsData
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.limits import LIMITS, Limit, number_of
@@ -151,14 +151,14 @@ def declaration(name: str) -> Parameter:
     """Find the declaration that ``name`` stands for.
 
     "als.rank" is a parameter of an algorithm, "nominal.epsilon" of a kind of noise,
-    "plan.people" of a plan, "ratings.top_items" and "model.target" of others; a single word is a
-    number of its own (``limits.LIMITS``).
+    "plan.people" of a plan, "ratings.top_items" and "images.corruption" of data, "model.target"
+    and "project.reserve" of others; a single word is a number of its own (``limits.LIMITS``).
     """
     owner, dot, field = name.rpartition(".")
     if not dot:
         return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
     kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec}
-    kinds |= {"model": ModelPlan, "project": Project, "ratings": RatingsData}
+    kinds |= {"images": ImageData, "ratings": RatingsData, "model": ModelPlan, "project": Project}
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
     return parameters(kind)[field]
 

@@ -68,6 +68,7 @@ FACTORIZATIONS: dict[str, Identity] = {
     "private-nmf-published": Identity(
         "As published, not private", "#CC79A7", "dashdot", "triangle-up"
     ),
+    "private-nmf-published-quiet": Identity("As published, no noise", "#7A7A1F", "dot", "star"),
     "private-nmf": Identity("Corrected", "#D55E00", "dash", "square"),
     "moment-nmf": Identity("One-shot moment NMF", "#0072B2", "solid", "circle"),
 }
