@@ -22,6 +22,7 @@ from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.wording import printed_in
 from pages.parts.completion.controls import Asked
+from pages.parts.factorization import controls as factors
 from pages.parts.frame import share
 from pages.parts.frame.study import Built
 from pages.parts.lessons import lessons
@@ -31,7 +32,7 @@ from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from pages.parts.ui import run_panel
-from pages.parts.ui.declared import completion_link
+from pages.parts.ui.declared import completion_link, factorization_link
 from tests.app.visits import SWEEP, TINY, Visit, open_page, opened, shows
 
 
@@ -198,7 +199,7 @@ def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
         shows(app, *["What we found"] * bool(entry.finding))
 
 
-LIVE = {f"{e.page} {e.state}": e for e in ENTRIES if e.state}
+LIVE = {f"{e.page} {e.state}": e for e in ENTRIES if e.state and not e.missing}
 
 
 @pytest.mark.long
@@ -400,6 +401,41 @@ def test_figure_7_of_dpals_opens_with_given_noise(monkeypatch: pytest.MonkeyPatc
     assert {s.data.sizes for s in specs} == {(20_000, 1000)}
     assert {s.algorithm.items_per_user for s in specs[1:]} == {150}
     assert not any(any(s.algorithm.preparation(1000).values()) for s in specs[1:3])
+
+
+def test_a_factorisation_leads_to_the_page_that_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of each dataset and of each algorithm, with and without noise, and other settings."""
+    built, build = list[Built](), factors.Asked.build
+    monkeypatch.setattr(
+        factors.Asked, "build", lambda asked: built.append(build(asked)) or built[-1]
+    )
+    rows = (row for name in ("nmf-figure-2", "nmf-figure-5") for row in rows_of(name))
+    specs = {}
+    for spec in (spec for row in rows if (spec := spec_of(row, 7)) is not None):
+        name = spec.card.name
+        specs[name, spec.noise.mechanism, spec.dataset * (name == "nmf")] = spec
+    assert len(specs) == 9
+    made = {"dataset": "cartoon", "n_samples": 300, "data_seed": 3, "seed": 4}
+    noise = {"mechanism": "huber", "alpha": 0.7, "epsilon": 5.0, "delta": 1e-6}
+    ours = RunSpec.of(
+        **made, **noise, algorithm="private-nmf", rounds=7, start="random", averaging=0.5
+    )
+    steps = {"dictionary_step": 3e-4, "dictionary_steps": 4, "dictionary_start": "random"}
+    theirs = RunSpec.of(**made, **steps, algorithm="private-nmf-published", rank=5)
+    topics = RunSpec.of(dataset="topics", algorithm="nmf", most_words=900, solver="multiplicative")
+    for spec in (*specs.values(), ours, theirs, topics):
+        app = opened(f"factorization?{urlencode(factorization_link(spec))}")
+        assert spec in built[-1].specs
+        assert "From the address" not in app.texts()
+    others = (
+        *(ours.replace(contaminated=0.1), ours.replace(epsilon=3.0), ours.replace(alpha=None)),
+        *(
+            theirs.replace(inner=3),
+            topics.replace(rounds=7),
+            topics.replace(algorithm="sklearn-nmf"),
+        ),
+    )
+    assert {factorization_link(spec) for spec in others} == {None}
 
 
 # ---- Runs ----------------------------------------------------------------------------------------

@@ -118,13 +118,19 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
 
 def _with_its_settings(row: Row, spec: RunSpec) -> None:
     """Lead to the page that runs ``spec`` of a ``row``, and say its command."""
-    if (link := declared.completion_link(spec)) is not None:
-        st.page_link(
-            "completion.py",
-            label=f"See this row live on the {PAGES['completion'].title} page",
-            icon=":material/arrow_forward:",
-            query_params={**link, "clip": str(row.take == "value").lower(), "run": "1"},
-        )
+    links = {
+        "completion": declared.completion_link(spec),
+        "factorization": declared.factorization_link(spec),
+    }
+    for page, link in links.items():
+        if link is not None:
+            clip = {"clip": str(row.take == "value").lower()} if page == "completion" else {}
+            st.page_link(
+                f"{page}.py",
+                label=f"See this row live on the {PAGES[page].title} page",
+                icon=":material/arrow_forward:",
+                query_params={**link, **clip, "run": "1"},
+            )
     st.markdown(f"`{spec.command()}`")
 
 

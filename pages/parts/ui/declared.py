@@ -122,6 +122,51 @@ def titles(owners: Iterable[str]) -> dict[str, Titles]:
     return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
 
 
+# boxes of *Factorization*: of data and chance, and of each algorithm
+_SAMPLE_KEYS = {
+    "rank": "f_k", "n_samples": "f_n", "data_seed": "f_data_seed", "min_documents": "f_min_df",
+    "max_share": "f_max_df", "most_words": "f_words", "stop_words": "f_stop",
+    "term_share": "f_terms", "dataset": "f_data", "seed": "f_seed",
+}  # fmt: skip
+_PRIVATE_KEYS = {
+    "mechanism": "f_noise", "alpha": "f_alpha", "epsilon": "f_epsilon", "delta": "f_delta",
+    "neighbours": "f_neighbours",
+}  # fmt: skip
+_FACTOR_KEYS = {
+    "nmf": {"solver": "f_solver"},
+    "private-nmf-published": {
+        "rounds": "f_published_rounds", "epsilon": "f_round_epsilon", "delta": "f_delta",
+        **{f"dictionary_{name}": f"f_dictionary_{name}" for name in ("step", "steps", "start")},
+    },
+    "private-nmf": _PRIVATE_KEYS | {
+        "rounds": "f_sound_rounds", "inner": "f_sound_inner", "averaging": "f_averaging",
+        "start": "f_start",
+    },
+    "moment-nmf": _PRIVATE_KEYS,
+}  # fmt: skip
+
+
+def factorization_link(spec: RunSpec) -> dict[str, str] | None:
+    """Make the settings of an address of *Factorization* one of whose runs is ``spec``, with its
+    seed held; None where the page has no box for one of them.
+    """
+    card, noise = spec.card, spec.noise
+    if card.name not in _FACTOR_KEYS or user_datasets.is_own(spec.dataset):
+        return None
+    words = "f_terms_list" if "term_share" in parameters(type(spec.data)) else "f_word_list"
+    keys = _SAMPLE_KEYS | _FACTOR_KEYS[card.name] | {"word_list": words}
+    if spec.changes().keys() - keys.keys() - {"algorithm", "mechanism"}:
+        return None
+    link = {keys[n]: str(v) for n, v in spec.flat().items() if n in keys and v is not None}
+    if card.guarantee:
+        if noise.epsilon not in TOTALS or (noise.mechanism == "huber" and noise.alpha is None):
+            return None
+        link["f_epsilon"] = f"{noise.epsilon:g}"
+    elif card.noise and noise.kind == "none":
+        link["f_quiet"] = "true"
+    return {**link, "f_question": "compare", "new_f_seed": "false"}
+
+
 def completion_link(spec: RunSpec) -> dict[str, str] | None:
     """Make the settings of an address of *Completion* that ``completion_boxes`` gives."""
     boxed = completion_boxes(spec)
