@@ -206,7 +206,7 @@ LIVE = {f"{e.page} {e.state}": e for e in ENTRIES if e.state and not e.missing}
 @pytest.mark.parametrize("entry", LIVE.values(), ids=lambda e: e.id)
 def test_the_page_that_draws_a_figure_takes_the_settings_of_its_link(entry: Entry) -> None:
     app = open_page(entry.page, **entry.state)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not app.charts and time.monotonic() < end:
         time.sleep(0.1)
         app.run()
@@ -395,6 +395,8 @@ def test_figure_7_of_dpals_opens_with_given_noise(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Asked, "build", lambda asked: built.append(build(asked)) or built[-1])
     app = opened(f"completion?{urlencode({k: v for k, v in entry.state.items() if k != 'run'})}")
     assert "From the address" not in app.texts()
+    assert len(built[-1].specs) == 3
+    app.set(n=4)
     specs = built[-1].specs
     assert [s.card.name for s in specs] == ["als", "dpals", "dpals", "private-fw"]
     assert [s.noise.sigma for s in specs] == [None, 10, 20, 10]
