@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpmc_core.experiments.examples import FILES, write
-from dpmc_core.experiments.presets import PEOPLE, PUBLISHED, preset
+from dpmc_core.experiments.presets import LIKES, PEOPLE, PUBLISHED, THEOREM, preset
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
+from dpmc_core.experiments.studies.spec import STUDIES, Study, StudySpec
 from dpmc_core.experiments.sweeps.spec import ManyRuns, SweepSpec
 from dpmc_core.experiments.sweeps.sweep import sweep
 from dpmc_core.experiments.tasks.solve import versions
@@ -131,13 +131,18 @@ FACTORS: dict[str, dict[str, Any]] = {
 }
 
 
+def _completed(study: Study) -> dict[str, Any]:
+    if study.dataset:
+        return {**PEOPLE, **THEOREM, "dataset": study.dataset, "n_users": 32_000}
+    return LIKES if study.task == "recommend" else PEOPLE
+
+
 def specs_of(group: str) -> dict[str, tuple[str, ManyRuns]]:
     """What each example of a group is about, and its runs."""
     if group == "tradeoffs":
         return {name: (about, SweepSpec.from_dict(raw)) for name, (about, raw) in SWEEPS.items()}
-    settings = FACTORS if group == "factorization" else dict.fromkeys(STUDIES[group], PEOPLE)
-    if group == "completion":
-        settings["minima"] = MINIMA
+    completion = {name: _completed(study) for name, study in STUDIES["completion"].items()}
+    settings = FACTORS if group == "factorization" else {**completion, "minima": MINIMA}
     return {
         kind: ("", StudySpec.of(group, kind, base, seeds=10 if base is MINIMA else 3))
         for kind, base in settings.items()

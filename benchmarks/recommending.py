@@ -13,56 +13,9 @@ from typing import Any
 
 from benchmarks import usual
 from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.papers.dpals_rows import LIKES_WITHOUT_NOISE, likes_settings
 
 EPSILONS = (1.0, 5.0, 10.0, 20.0)
-LOW = {
-    "rank": 16,
-    "reg": 75.0,
-    "iterations": 2,
-    "items_per_user": 100,
-    "item_share": 0.05,
-    "clip_norm": 0.25,
-    "gram_ratio": 2.0,
-    "item_exponent": 0.0,
-    "user_exponent": 0.5,
-    "global_penalty": 0.015,
-    "sampling": "uniform",
-}
-MIDDLE = {
-    "rank": 16,
-    "reg": 1.7,
-    "iterations": 1,
-    "items_per_user": 60,
-    "item_share": 0.05,
-    "clip_norm": 0.25,
-    "gram_ratio": 0.5,
-    "global_penalty": 1.6,
-    "sampling": "uniform",
-}
-HIGH = {
-    "rank": 16,
-    "reg": 0.44,
-    "iterations": 3,
-    "items_per_user": 30,
-    "item_share": 0.2,
-    "clip_norm": 0.25,
-    "gram_ratio": 1.0,
-    "user_exponent": 0.0,
-    "global_penalty": 1.0,
-    "sampling": "weights",
-}
-DPALS = {1.0: LOW, 5.0: MIDDLE, 10.0: MIDDLE, 20.0: HIGH}
-PLAIN = {
-    "rank": 32,
-    "reg": 5.0,
-    "iterations": 5,
-    "items_per_user": 500,
-    "clip_norm": 10.0,
-    "sampling": "uniform",
-    "item_exponent": 0.0,
-    "user_exponent": 0.0,
-    "global_penalty": 0.3,
-}
 
 
 def main() -> None:
@@ -80,7 +33,8 @@ def main() -> None:
         for name in ("moments", "popular", "dpals"):
             settings: dict[str, Any] = {"rank": 64}
             if name == "dpals":
-                settings = {**usual.DPALS, **(PLAIN if epsilon is None else DPALS[epsilon])}
+                own = LIKES_WITHOUT_NOISE if epsilon is None else likes_settings(epsilon)
+                settings = {**usual.DPALS, **own}
             results = [
                 run(
                     RunSpec.fitting(

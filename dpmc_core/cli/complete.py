@@ -3,13 +3,15 @@
 import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from dpmc_core.cli.common.main import print_errors, print_statement
-from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.options import add_number, add_spec, last_of, spec_of
 from dpmc_core.cli.common.user_data import add_data, load_user_data
+from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
 from dpmc_core.metrics import RECALL_AT
-from dpmc_core.wording import JsonObject
+from dpmc_core.wording import JsonObject, finite
 
 TASKS = ("rate", "recommend")
 
@@ -18,6 +20,9 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: those of the algorithm and dataset that ``argv`` names."""
     add_spec(parser, TASKS, argv)
     add_data(parser, "ratings")
+    add_number(
+        parser, "recall_at", "recall_at", meaning="a further k of Recall@k, when recommending"
+    )
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -27,10 +32,25 @@ def run(arguments: argparse.Namespace) -> JsonObject:
 
 
 def _completed(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
+    also = () if arguments.recall_at is None else (int(arguments.recall_at),)
+    if also and spec.task != "recommend":
+        raise ParameterError("recall_at", *also, "left out unless the task is to recommend")
     result: RunResult | RecommendResult = last_of(steps(spec), arguments, _progress)
+    summary = result.summary()
+    if isinstance(result, RecommendResult) and also:
+        summary["recalls"] = [finite(asdict(one)) for one in result.recalls(*also)]
     if not arguments.json:
         _print_result(result)
-    return result.summary()
+        for one in summary.get("recalls", ()):
+            half = one["half_width"]
+            width = "" if half is None else f" ± {half:.4f}"
+            print(
+                f"  at k = {one['k']}: {one['recall']:.4f}{width}, most liked "
+                f"{one['most_liked']:.4f}"
+            )
+        print_statement(result.statement)
+        print(f"{result.seconds:.2f} s, {result.split.how}")
+    return summary
 
 
 def _progress(result: RunResult | RecommendResult) -> str:
@@ -60,5 +80,3 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             )
     else:
         print_errors(result.final, result.baselines, result.against_baseline, "held-out ratings")
-    print_statement(result.statement)
-    print(f"{result.seconds:.2f} s, {result.split.how}")

@@ -5,7 +5,7 @@ of the items that somebody will like are among those recommended: Recall@k over 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +88,7 @@ def top_items(
 
 
 RECALL_AT = 20  # k, as the papers report it
+RECALLS_AT = (5, 10, RECALL_AT, 50, 100)  # k of the tables
 _USERS_AT_ONCE = 256
 Scores = Callable[[NDArray[np.integer]], FloatArray]
 
@@ -95,8 +96,15 @@ Scores = Callable[[NDArray[np.integer]], FloatArray]
 def recall_by_user(
     scores_of: Scores, query: Ratings, target: Ratings, k: int = RECALL_AT
 ) -> FloatArray:
-    """|best k ∩ target| / min(k, |target|) of each user with a ``target``, in the order of their
-    numbers (dpals-paper D.1).
+    """``recalls_by_user`` at one ``k`` (users,)."""
+    return recalls_by_user(scores_of, query, target, (k,))[0]
+
+
+def recalls_by_user(
+    scores_of: Scores, query: Ratings, target: Ratings, ks: Sequence[int]
+) -> FloatArray:
+    """|best k ∩ target| / min(k, |target|) at each of ``ks`` for each user with a ``target``, in
+    the order of their numbers (len(ks)×users; dpals-paper section 6.1).
 
     ``scores_of`` gives the scores of some users for all items (len(users)×n_items). The best k are
     the items of highest score that are not in the user's ``query``; equal scores are put in an
@@ -109,7 +117,7 @@ def recall_by_user(
     counts = np.bincount(target.users, minlength=target.n_users)
     users = np.flatnonzero(counts)
     query_items, wanted = (_by_user(part) for part in (query, target))
-    out = np.empty(users.size)
+    out = np.empty((len(ks), users.size))
     for start in range(0, users.size, _USERS_AT_ONCE):
         block = users[start : start + _USERS_AT_ONCE]
         scores = scores_of(block)[:, shuffled]
@@ -117,9 +125,11 @@ def recall_by_user(
         for row, user in enumerate(block):
             scores[row, place[query_items[user]]] = -np.inf
             hit[row, place[wanted[user]]] = True
-        best = np.argpartition(-scores, min(k, n_items) - 1, axis=1)[:, :k]
-        hits = np.take_along_axis(hit & np.isfinite(scores), best, axis=1).sum(axis=1)
-        out[start : start + block.size] = hits / np.minimum(k, counts[block])
+        hit &= np.isfinite(scores)
+        for recalls, k in zip(out[:, start : start + block.size], ks, strict=True):
+            best = np.argpartition(-scores, min(k, n_items) - 1, axis=1)[:, :k]
+            hits = np.take_along_axis(hit, best, axis=1).sum(axis=1)
+            recalls[:] = hits / np.minimum(k, counts[block])
     return out
 
 

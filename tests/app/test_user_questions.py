@@ -3,10 +3,13 @@
 Each draws an answer, runs, and keeps what it showed.
 """
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from dpmc_core.datasets.data import split_of
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.store.records import record_for
@@ -66,6 +69,10 @@ def test_recommendations_are_run() -> None:
     shows(app, "guaranteed ε")
     lines = app.texts("markdown").split("\n")
     assert sum("Recall@20" in line and "most liked (" in line for line in lines) == 3
+    app.set(recall_at=7)
+    (table,) = (frame.value for frame in app.dataframe if "k" in frame.value)
+    assert list(table["k"]) == ["5", "7", "10", "20", "50", "100"]
+    assert set(table.iloc[-1, 1:]) == {"1", "1 ± 0"}  # of 60 items
     shows(app.set(b_like_algorithm="popular"), "The settings have changed", kinds=["info"])
 
 
@@ -254,6 +261,29 @@ def test_a_study_is_drawn_with_every_line_named_and_put_in_words(page: str, kind
         if runs % 5 == 1:
             study_curves(part)
         sentences(part)
+
+
+def test_points_stand_where_their_items_hold_that_share_of_the_ratings() -> None:
+    result = example("completion", "items").study
+    base = result.spec.base
+    counts = np.sort(np.bincount(split_of(base.data, base.seed).train.items))[::-1]
+    moved = study_view.by_ratings(result).points()
+    for old, new in zip(result.points(), moved, strict=True):
+        share = counts[: math.ceil(old.x * base.data.n_items)].sum() / counts.sum()
+        assert (new.x, new.values) == (pytest.approx(share), old.values)
+    app = ask("items")
+    assert len(app.charts) == 2
+    shows(app, "Shares are of exact counts")
+
+
+def test_a_question_about_one_dataset_brings_its_numbers_and_likes_have_theirs() -> None:
+    app = ask("rank").set(question="rate")
+    assert app.widget("dataset").value == "orthogonal"
+    assert app.widget("beta").value == 1
+    shows(app, "bound", kinds=["markdown"])
+    app.set(question="recall-rank")
+    assert app.widget("penalty").value == 1.5
+    assert not app.error
 
 
 def test_a_link_to_a_question_without_a_run_starts_nothing() -> None:

@@ -50,6 +50,31 @@ def test_a_result_says_what_was_recalled_and_what_it_protects() -> None:
     assert noisy.statement.label.startswith("guaranteed ε = 20 in total, over 3 releases")
 
 
+def test_recall_at_other_k_is_of_the_same_users_with_the_most_liked_beside() -> None:
+    result = run(SMALL.replace(rank=2))
+    split = result.split
+    (plain,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
+    recalls = result.recalls(7)
+    assert [one.k for one in recalls] == [5, 7, 10, 20, 50, 100]
+    for one in recalls:
+        mine, popular = (
+            recall_by_user(model.block, split.query, split.target, one.k)
+            for model in (result.model, plain.model)
+        )
+        gap, half = mine - popular, 1.96 / np.sqrt(mine.size)
+        against = one.against_most_liked
+        assert (one.recall, one.most_liked) == pytest.approx((mine.mean(), popular.mean()))
+        assert (against.mean, against.less_is_better) == (pytest.approx(gap.mean()), False)
+        assert one.half_width == pytest.approx(half * mine.std(ddof=1))
+        assert against.half_width == pytest.approx(half * gap.std(ddof=1))
+    assert recalls[3].recall == result.value
+    assert recalls[-1].recall == 1  # there are 80 items
+    stated = json.loads(json.dumps(result.summary()))["recalls"]
+    assert [one["recall"] for one in stated] == [one.recall for one in recalls if one.k != 7]
+    with pytest.raises(ParameterError, match="recall_at = 0 is not allowed"):
+        result.recalls(0)
+
+
 @pytest.mark.parametrize("algorithm", ["moments", "dpals", "popular"])
 def test_every_algorithm_that_recommends_does_so_again_alike(algorithm: str) -> None:
     shared = {"mechanism": "laplace", "epsilon": 5.0, "iterations": 2, "rank": 4, **OLD_DPALS}
@@ -78,6 +103,10 @@ def test_command_line(terminal: Terminal) -> None:
     assert 0 <= out["recall"] <= 1
     assert out["statement"]["epsilon"] <= 3
     assert "Recall@20" in terminal.output(line)
+    assert "\n  at k = 7: 0." in terminal.output(f"{line} --recall-at 7")
+    assert 7 in [one["k"] for one in terminal.json(f"{line} --recall-at 7")["recalls"]]
+    refused = terminal.refusal("complete als --recall-at 7")
+    assert "recall_at = 7 is not allowed: it must be left out unless" in refused
 
 
 def test_the_house_chooses_by_sizes_and_epsilon_alone() -> None:
@@ -123,6 +152,6 @@ def test_one_held_out_user_has_no_interval() -> None:
     result = run(SMALL.replace(rank=2), split=user_split(ratings, 0.34, 0))
     assert np.isnan(result.final.half_width)
     summary = json.loads(json.dumps(result.summary(), allow_nan=False))
-    assert summary["recall_half_width_95"] is None
+    assert summary["recall_half_width_95"] is summary["recalls"][0]["half_width"] is None
     with pytest.raises(ParameterError, match="random for the task recommend"):
         SMALL.replace(dataset="ml-100k", split="u1")

@@ -16,7 +16,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.store.records import PassingRuns, key_of
-from dpmc_core.experiments.studies.engine import study, study_steps
+from dpmc_core.experiments.studies.engine import power_of, study, study_steps, theorem_bound
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 from dpmc_core.privacy import Release, budget
 
@@ -29,7 +29,8 @@ KINDS = STUDIES["completion"]
 
 
 def requested(kind: str, seeds: int = 3, **changes: object) -> StudySpec:
-    return StudySpec.of("completion", kind, {**BASE, **changes}, seeds)
+    own = {"dataset": KINDS[kind].dataset or "skewed"} if kind in KINDS else {}
+    return StudySpec.of("completion", kind, {**BASE, **own, **changes}, seeds)
 
 
 @pytest.mark.nightly
@@ -48,10 +49,10 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
         assert 0 < point.mean < 4
         assert (point.epsilon is None) == (cell.spec.noise.mechanism == "none")
         assert point.epsilon is None or point.epsilon <= cell.spec.noise.epsilon
+    (measure,) = spec.study.measures
     stated = json.loads(json.dumps(result.summary()))
     assert stated["runs"] == stated["total"] == len(stated["points"]) == len(result.runs)
-    values = [p["values"][KINDS[kind].measures[0]] for p in stated["points"]]
-    assert values == [[p.mean] for p in result.points()]
+    assert [p["values"][measure] for p in stated["points"]] == [[p.mean] for p in result.points()]
 
 
 def test_noise_that_ends_is_compared_with_the_same_start_without_noise() -> None:
@@ -161,7 +162,11 @@ def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.Mon
     [
         ("nothing", {}, "study = 'nothing'"),
         ("rank", {"seeds": 0}, "seeds = 0"),
-        ("rank", {"task": "recommend"}, "task = 'recommend'"),
+        ("rank", {"task": "recommend"}, "task = 'recommend' is not allowed: it must be rate"),
+        ("recall-rank", {"task": "rate"}, "task = 'rate' is not allowed: it must be recommend"),
+        ("recall-rank", {"algorithm": "als"}, "one of moments, dpals, popular for the task"),
+        ("rank", {"algorithm": "popular"}, "for the task rate"),
+        ("rate", {"dataset": "skewed"}, "dataset = 'skewed' is not allowed: it must be orthogonal"),
         ("rank", {"seeds": 2, "seed": 2**32 - 1}, "seed = 4294967296"),
         (
             "rank",
@@ -176,6 +181,61 @@ def test_bad_studies_are_refused_before_the_first_run(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         requested(kind, **changes)
+
+
+def test_a_study_of_recall_is_of_plain_runs_that_recommend() -> None:
+    result = study(replace(requested("recall-epsilon", 2), short=True))
+    (measure,) = result.measures
+    assert measure == "recall"
+    assert result.baselines.keys() == {"most liked", "by chance"}
+    names = ["One-shot moments", "Most liked", "DPALS"]
+    assert list(result.lines()) == [*names, "One-shot moments, no noise", "DPALS, no noise"]
+    point, (planned, _) = result.points()[-1], result.runs[-1]
+    assert planned.spec.task == "recommend"
+    last = run(planned.spec)
+    assert point.values[1] == pytest.approx(last.final.recall)
+    gap = [point.values[k] - point.baselines[k] for k in (0, 1)]
+    assert point.against_baseline.mean == pytest.approx(np.mean(gap))
+    assert not point.against_baseline.less_is_better
+
+
+def test_a_figure_holds_each_sampling_projected_or_not_and_what_sampling_alone_costs() -> None:
+    specs = {c.series: c.spec for c in cells(requested("sampling", item_share=1.0)) if c.x == 1}
+    noisy = {name: spec for name, spec in specs.items() if not name.endswith(", no noise")}
+    assert {(s.algorithm.sampling, s.algorithm.projection) for s in noisy.values()} == {
+        *((name, "inner") for name in ("uniform", "adaptive", "weights")),
+        ("adaptive", "off"),
+    }
+    assert {s.noise.epsilon for s in noisy.values()} == {10}
+    quiet = {name: specs[name].algorithm for name in specs.keys() - noisy}
+    limits = {n: (config.sampling, config.items_per_user) for n, config in quiet.items()}
+    assert limits == {
+        "uniform, no noise": ("uniform", 20),
+        "adaptive, no noise": ("adaptive", 20),
+        "all ratings, no noise": ("uniform", 10_000),
+    }
+
+
+def test_a_power_is_fitted_to_each_seed() -> None:
+    """Errors c·n^−a with another a for each of three seeds; a seed that one point lacks is out."""
+    old = example("completion", "rate").study.points()[0]
+    powers = {0: -1.0, 1: -1.2, 2: -1.4, 3: -9.0}
+    points = [
+        replace(
+            old,
+            settings=(("series", "a"), ("x", n)),
+            values={k: 3 * n**a for k, a in powers.items() if k < 3 or n > 10},
+        )
+        for n in (10.0, 20.0, 80.0)
+    ]
+    half = 4.302653 * 0.2 / math.sqrt(3)  # Student's t with two degrees of freedom
+    assert power_of(points) == pytest.approx((-1.2, half), rel=1e-6)
+    assert math.isnan(power_of(points[:1])[0])
+    assert theorem_bound(math.e**2) == pytest.approx(4 / math.e**2)
+    result = example("completion", "rate").study
+    assert {p.spec.data.n_users for p in result.points()} == {p.x for p in result.points()}
+    seeds = {(r.spec.seed, r.spec.data.data_seed) for r, _ in result.runs}
+    assert len(seeds) == 3  # data of its own for each
 
 
 def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:

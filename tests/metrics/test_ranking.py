@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.metrics import half_width, recall_by_user
+from dpmc_core.metrics import half_width, recall_by_user, recalls_by_user
 
 
 def listed(pairs: list[tuple[int, int]], n_users: int, n_items: int) -> Ratings:
@@ -29,6 +29,9 @@ def test_recall_is_what_the_paper_defines(k: int) -> None:
         slow.append(len(wanted & set(best)) / min(k, len(wanted)))
     parts = listed(sorted(query), 600, 15), listed(sorted(target), 600, 15)
     assert np.allclose(recall_by_user(lambda users: scores[users].copy(), *parts, k), slow)
+    several = recalls_by_user(lambda users: scores[users].copy(), *parts, (2, k, 40))
+    assert np.array_equal(several[1], recall_by_user(lambda users: scores[users], *parts, k))
+    assert (several[2] == 1).all()  # a list of all items leaves nothing out
     assert half_width(np.array(slow)) == pytest.approx(
         1.96 * np.std(slow, ddof=1) / math.sqrt(len(slow))
     )

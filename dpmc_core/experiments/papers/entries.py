@@ -23,6 +23,7 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
     "dpals-table-4": dpals_rows.dpals_budgets,
     "dpals-table-5": dpals_rows.dpals_results,
     "dpals-figure-3": dpals_rows.dpals_shapes,
+    "dpals-figure-3c": dpals_rows.dpals_recalls,
     "dpals-figure-4": dpals_rows.dpals_synthetic,
     "nmf-table-2": nmf_rows.nmf_sizes,
     "nmf-table-3": nmf_rows.nmf_coherence,

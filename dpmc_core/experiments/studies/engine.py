@@ -1,12 +1,15 @@
 """A study's runs and what they show: they are made and kept as a sweep's are."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.store.records import PassingRuns, Record, Runs
 from dpmc_core.experiments.studies.spec import StudySpec, overall_epsilon
@@ -15,6 +18,7 @@ from dpmc_core.experiments.sweeps.sweep import finished, sweep
 from dpmc_core.experiments.sweeps.tradeoff import Number, Point, points_of
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
+from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import JsonObject, finite
 
 
@@ -125,17 +129,22 @@ def _coherence(name: str) -> Number:
     return lambda _, record: (record.summary["coherence"] or {}).get(name)
 
 
+_OF_RATINGS: dict[str, Number] = {
+    "error": lambda _, record: record.value,
+    "recall": lambda _, record: record.value,
+    "truth": lambda _, record: record.truth,
+    "apart": lambda _, record: record.summary.get("objective"),
+}
 # what is read of a run, by the names of ``MEASURES``; None where its data have no such measure
 _NUMBERS: dict[str, Number] = {
-    "error": lambda _, record: record.value,
-    "apart": lambda _, record: record.summary.get("objective"),
+    **_OF_RATINGS,
     "objective": lambda _, record: record.value,
     "found": lambda _, record: record.summary["found"],
     "epsilon": _overall,
     "npmi": _coherence("npmi"),
     "tc_w2v": _coherence("tc_w2v"),
 }
-_OF_FACTORS = tuple(name for name in _NUMBERS if name not in ("error", "apart"))
+_OF_FACTORS = tuple(name for name in _NUMBERS if name not in _OF_RATINGS)
 
 
 def _from_quiet(points: list[Point]) -> list[Point]:
@@ -145,6 +154,38 @@ def _from_quiet(points: list[Point]) -> list[Point]:
         replace(p, values={k: 100 * (x / quiet[k] - 1) for k, x in p.values.items() if k in quiet})
         for p in points
     ]
+
+
+def power_of(points: Sequence[Point]) -> tuple[float, float]:
+    """Return the power of x that the measure follows, and half of its 95 % t-interval.
+
+    Each seed that all ``points`` have gets a power of its own; their mean is returned. NaN for
+    fewer than two points, the half for fewer than two seeds.
+    """
+    seeds = set.intersection(*(set(p.values) for p in points)) if len(points) > 1 else set()
+    if not seeds:
+        return math.nan, math.nan
+    each = powers([p.x for p in points], [[p.values[k] for k in sorted(seeds)] for p in points])
+    return float(each.mean()), t_half_width(tuple(each))
+
+
+def larger_half(values: Sequence[Any]) -> Sequence[Any]:
+    """Return the second half of ``values``, where a bound for large n is compared."""
+    return values[len(values) // 2 :]
+
+
+def powers(x: ArrayLike, y: ArrayLike) -> FloatArray:
+    """Return the power of ``x`` (n,) that each column of ``y`` (n, columns) follows, by least
+    squares of logarithms.
+    """
+    return np.asarray(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def theorem_bound(n: ArrayLike) -> FloatArray:
+    """Return log²n/n: how the bound on the relative error of M falls with the number ``n`` of users
+    (dpals-paper Theorem 2: its γ has log²(κn), and κ = 1 for orthonormal factors).
+    """
+    return np.asarray(np.log(n) ** 2 / n)
 
 
 def from_where_on(held: list[bool]) -> int | None:

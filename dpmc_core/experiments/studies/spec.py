@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from dpmc_core import limits
+from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.config import Config, Settings
 from dpmc_core.datasets.configs import RatingsData
@@ -18,13 +19,18 @@ from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, ends_and_middle
 from dpmc_core.facts import facts, typed
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
+from dpmc_core.metrics import RECALL_AT
 from dpmc_core.wording import JsonObject
 
 Lines = Callable[[Settings], list["Cell"]]
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-RIVALS = ("moments", "private-means", "dpals")
+RIVALS = {
+    "rate": ("moments", "private-means", "dpals"),
+    "recommend": ("moments", "popular", "dpals"),
+}
 SHARES_OF_USERS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+HALVES = (1 / 32, *SHARES_OF_USERS)
 SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 RANKS = (2, 4, 8, 16, 32)
 ROUND_EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.999)
@@ -76,7 +82,8 @@ def _title(algorithm: str) -> str:
 
 def _by_epsilon(s: Settings) -> list[Cell]:
     ends = (EPSILONS[0], EPSILONS[-1])
-    return [Cell(_title(a), e, _noisy(s, a, e)) for a in RIVALS for e in EPSILONS] + [
+    rivals = RIVALS[s["task"]]
+    return [Cell(_title(a), e, _noisy(s, a, e)) for a in rivals for e in EPSILONS] + [
         Cell(f"{_title(a)}, no noise", e, _quiet(s, a)) for a in ("moments", "dpals") for e in ends
     ]
 
@@ -87,7 +94,7 @@ def _by_users(s: Settings) -> list[Cell]:
     part = {share: float(number_of_users(share, rows)) for share in SHARES_OF_USERS}
     return [
         Cell(_title(a), users, _noisy(s, a, epsilon, user_share=share))
-        for a in RIVALS
+        for a in RIVALS["rate"]
         for share, users in part.items()
     ] + [
         Cell("One-shot moments, no noise", users, _quiet(s, "moments", user_share=share))
@@ -121,6 +128,45 @@ def _by_projection(s: Settings) -> list[Cell]:
         Cell(title, e, _noisy(s, "dpals", e, projection=name))
         for name, title in names.items()
         for e in (2.0, 5.0, 10.0, 20.0, 50.0)
+    ]
+
+
+def _by_sampling(s: Settings) -> list[Cell]:
+    uniform, adaptive, weights = ({"sampling": n} for n in ("uniform", "adaptive", "weights"))
+    noisy: dict[str, Settings] = {
+        "uniform": uniform,
+        "adaptive": adaptive,
+        "by weights": weights,
+        "adaptive, no projection": {**adaptive, "projection": "off"},
+    }
+    everything = {**uniform, "items_per_user": int(ITEMS_PER_USER.high)}
+    quiet: dict[str, Settings] = {
+        "uniform": uniform,
+        "adaptive": adaptive,
+        "all ratings": everything,
+    }
+    return [
+        Cell(name, b, _noisy(s, "dpals", 10.0, **changes, item_share=b))
+        for name, changes in noisy.items()
+        for b in SHARES_OF_ITEMS
+    ] + [
+        Cell(f"{name}, no noise", b, _quiet(s, "dpals", **changes, item_share=b))
+        for name, changes in quiet.items()
+        for b in SHARES_OF_ITEMS
+    ]
+
+
+def _by_rate(s: Settings) -> list[Cell]:
+    epsilon = _total(s)
+    lines = {
+        f"DPALS, ε = {epsilon:g}": _noisy(s, "dpals", epsilon),
+        f"One-shot moments, ε = {epsilon:g}": _noisy(s, "moments", epsilon),
+        "DPALS, no noise": _quiet(s, "dpals"),
+    }
+    return [
+        Cell(name, n, spec.replace(n_users=n), fresh=True)
+        for name, spec in lines.items()
+        for n in (max(round(share * spec.data.sizes[0]), 2) for share in HALVES)
     ]
 
 
@@ -254,8 +300,13 @@ COMPLETION: dict[str, Lines] = {
     "items": _by_share,
     "rank": _by_rank,
     "projection": _by_projection,
+    "sampling": _by_sampling,
     "exponents": _by_exponents,
     "minima": _by_early_noise,
+    "rate": _by_rate,
+    "recall-epsilon": _by_epsilon,
+    "recall-rank": _by_rank,
+    "recall-items": _by_share,
 }
 FACTORIZATION: dict[str, Lines] = {
     "epsilon": _parts_by_epsilon,
@@ -270,6 +321,8 @@ FACTORIZATION: dict[str, Lines] = {
 MEASURES: dict[str, str] = {
     "error": "held-out RMSE, clipped (rating units)",
     "apart": "objective at the end, against no noise (%)",
+    "truth": "RMSE of all entries (that of predicting 0 is 1; log scale)",
+    "recall": f"Recall@{RECALL_AT} of held-out users (share)",
     "objective": "objective (squared error / 2 per column of length 1)",
     "found": "true parts found (share)",
     "npmi": "NPMI coherence (−1 to 1)",
@@ -292,6 +345,9 @@ class Study:
     measures: tuple[str, ...] = ("error",)
     holds: tuple[str, ...] = ("images", "documents")
     made: bool = False
+    task: str = ""
+    dataset: str = ""
+    log_y: bool = False
 
 
 _LINES = {"completion": COMPLETION, "factorization": FACTORIZATION}
@@ -325,13 +381,14 @@ class StudySpec(Config, ManyRuns):
     def consistent(self) -> None:
         check_choice("room", self.room, STUDIES)
         check_choice("study", self.kind, STUDIES[self.room])
+        given = dict(self.settings).get("task", self.task)
+        if given != self.task:
+            raise ParameterError("task", given, f"{self.task} for this study")
         base = self.base
-        if base.task == "recommend" or dict(self.settings).get("task") == "recommend":
-            raise ParameterError("task", base.task, "rate: the studies are of predicted ratings")
         if self.room == "completion":
-            if base.task != "rate":
-                allowed = "an algorithm that predicts ratings"
-                raise ParameterError("algorithm", base.card.name, allowed)
+            if self.study.dataset not in ("", base.dataset):
+                allowed = f"{self.study.dataset}, the data that this question is about"
+                raise ParameterError("dataset", base.dataset, allowed)
             if base.data.split != "random":
                 allowed = "random: every seed of a study has a split of its own"
                 raise ParameterError("split", base.data.split, allowed)
@@ -370,9 +427,14 @@ class StudySpec(Config, ManyRuns):
         return STUDIES[self.room][self.kind]
 
     @property
+    def task(self) -> str:
+        """The task of its runs."""
+        return self.study.task or ("rate" if self.room == "completion" else "factorize")
+
+    @property
     def base(self) -> RunSpec:
         """A run with the study's settings, for its data, δ and noise."""
-        settings = dict(self.settings)
+        settings = {**dict(self.settings), "task": self.task}
         if "algorithm" not in settings:
             settings["algorithm"] = "moments" if self.room == "completion" else "moment-nmf"
         return RunSpec.fitting(settings)
@@ -395,7 +457,7 @@ class StudySpec(Config, ManyRuns):
 
     def plan(self) -> Iterator[Planned]:
         wanted = cells(self)
-        fresh = self.room == "factorization" and self.kind in ("people", "outliers")
+        fresh = any(cell.fresh for cell in wanted)
         for k in range(self.seeds):
             for n, cell in enumerate(wanted):
                 if k < seeds_of(self, cell):
@@ -430,7 +492,7 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
 
     ``possible``: without those that its data cannot have.
     """
-    settings = {n: v for n, v in spec.settings if n not in ("algorithm", "task")}
+    settings = {n: v for n, v in spec.settings if n != "algorithm"} | {"task": spec.task}
     points = [c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c)]
     places = defaultdict[str, list[float]](list)
     for cell in points:

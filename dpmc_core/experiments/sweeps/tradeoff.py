@@ -24,7 +24,7 @@ from dpmc_core.wording import JsonObject, finite
 
 Number = Callable[[Planned, Record], float | None]
 _SAME = 1.02  # two ε nearer than this are one
-_MORE_IS_BETTER = (TASKS["recommend"].measure, "found", "npmi", "tc_w2v")
+_MORE_IS_BETTER = (TASKS["recommend"].measure, "recall", "found", "npmi", "tc_w2v")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,15 +5,15 @@ Recall@20 for users who were held out.
 The counterpart of ``run`` for that task.
 """
 
-import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
@@ -23,14 +23,16 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
 from dpmc_core.metrics import (
     RECALL_AT,
+    RECALLS_AT,
     Comparison,
     half_width,
     recall_by_chance,
     recall_by_user,
+    recalls_by_user,
     top_items,
 )
 from dpmc_core.privacy import Ledger
-from dpmc_core.wording import JsonObject
+from dpmc_core.wording import JsonObject, finite
 
 LISTED = 100
 """How many held-out users have their lists in ``RecommendResult.picture``."""
@@ -46,6 +48,19 @@ class RecommendMetrics:
     recall: float
     half_width: float
     seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallAt:
+    """Mean Recall@``k`` of the model and of what is ``most_liked``, between 0 and 1, with half of
+    the 95 % interval of the former and the paired difference, both over held-out users.
+    """
+
+    k: int
+    recall: float
+    half_width: float
+    most_liked: float
+    against_most_liked: Comparison
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,22 +107,38 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
         """How much more recall than by what is most liked, user by user."""
         return Comparison.of_rows(self.by_user - self.most_liked_by_user, less=False)
 
+    def recalls(self, *also: int) -> list[RecallAt]:
+        """Recall@k at ``RECALLS_AT`` and ``also``, by rising k. Raises ``ParameterError``."""
+        ks = sorted({*RECALLS_AT, *(limits.check_int("recall_at", k) for k in also)})
+        each = recalls_by_user(self.model.block, self.split.query, self.split.target, ks)
+        return [
+            RecallAt(
+                k=k,
+                recall=float(mine.mean()),
+                half_width=half_width(mine),
+                most_liked=float(others.mean()),
+                against_most_liked=Comparison.of_rows(mine - others, less=False),
+            )
+            for k, mine, others in zip(ks, each, _of_most_liked(self.split, ks), strict=True)
+        ]
+
     @property
     def measures(self) -> JsonObject:
-        half_width = _finite(self.final.half_width)
         return {
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
-            "recall_half_width_95": half_width,
+            "recall_half_width_95": finite(self.final.half_width),
+            "recalls": [finite(asdict(one)) for one in self.recalls()],
         }
 
     def steps(self) -> list[JsonObject]:
-        return [{**step, "half_width": _finite(step["half_width"])} for step in super().steps()]
+        return [finite(step) for step in super().steps()]  # one person gives no interval
 
 
-def _finite(value: float) -> float | None:
-    """None for the interval that one person cannot give: JSON has no NaN."""
-    return value if math.isfinite(value) else None
+def _of_most_liked(split: UserSplit, ks: Sequence[int]) -> FloatArray:
+    """``recalls_by_user`` of what is most liked, without noise."""
+    (plain,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
+    return recalls_by_user(plain.model.block, split.query, split.target, ks)
 
 
 def recommend_steps(
@@ -120,9 +151,7 @@ def recommend_steps(
     started = time.perf_counter()
     noise = noise_source(spec, () if split is None else split.train.numbers)
     split = user_split_of(spec.data, spec.seed) if split is None else split
-    rng = np.random.default_rng(0)
-    (plain,) = most_popular(split.train, LikesConfig(), rng)
-    most_liked = recall_by_user(plain.model.block, split.query, split.target)
+    (most_liked,) = _of_most_liked(split, (RECALL_AT,))
     baselines = {
         "most liked": float(most_liked.mean()),
         "by chance": float(recall_by_chance(split.query, split.target).mean()),

@@ -23,6 +23,7 @@ from dpmc_core.experiments.presets import (
     LIKING,
     PEOPLE,
     PRESETS,
+    THEOREM,
     WELL_REGULARISED,
     fitted,
     preset,
@@ -306,15 +307,8 @@ QUESTIONS = {
     **{name: study.title for name, study in STUDIES["completion"].items()},
     "skew": "Whose ratings take part?",
 }
-OWN_EPSILON = (
-    "lists",
-    "epsilon",
-    "items",
-    "rank",
-    "projection",
-    "skew",
-    "minima",
-)  # questions that set ε themselves, or need none
+# questions that set ε themselves, or need none
+OWN_EPSILON = ("lists", "skew", *(n for n, s in STUDIES["completion"].items() if s.own_epsilon))
 USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 LIST_TITLES = {
     name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
@@ -334,6 +328,16 @@ FIRST_METHOD = {"k": 50, "nuclear": 1.0}  # where the other boxes start: smaller
 NUMBERS = (*SHARED, "item_share", "clip_norm")
 
 
+def numbers_of(question: str) -> str:
+    """Which usual numbers a question has: those for likes ("recommend"), for the one dataset that
+    it is about, or "" for ratings of any.
+    """
+    study = STUDIES["completion"].get(question)
+    if study is None:
+        return "recommend" if question == "recommend" else ""
+    return study.task or study.dataset
+
+
 def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
     """The usual numbers of the method for a dataset and what is asked."""
     synthetic = entry(dataset).synthetic
@@ -342,8 +346,10 @@ def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
         | {"sampling": "adaptive", "gram_ratio": 2.0}
         | ({} if synthetic else {"rank": 12})  # of DPALS on MovieLens 1M
     )
-    if question == "recommend":
+    if numbers_of(question) == "recommend":
         usual |= LIKING | ({"item_share": PEOPLE["item_share"]} if synthetic else {})
+    elif dataset == numbers_of(question):
+        usual |= THEOREM
     else:
         usual["threshold"] = usual_threshold(dataset)
     return {USER_KEYS.get(name, name): value for name, value in fitted(usual, dataset).items()}
@@ -357,12 +363,14 @@ def use_numbers() -> None:
 
 
 def use_question() -> None:
-    """Likes have usual numbers of their own; other questions leave the numbers as they are."""
+    """Some questions have usual numbers, or data, of their own; others leave them as they are."""
     state = st.session_state
-    liking = state["question"] == "recommend"
-    if liking != state.get("numbers-for-likes", False):
+    numbers = numbers_of(state["question"])
+    if numbers not in ("", "recommend"):
+        state["dataset"] = numbers
+    if numbers != state.get("numbers-of", ""):
         use_numbers()
-    state["numbers-for-likes"] = liking
+    state["numbers-of"] = numbers
 
 
 def ask(question: str) -> None:
@@ -392,7 +400,7 @@ def user_controls(dataset: str, question: str) -> dict[str, Any]:
         for n in SHARED
     }
     # likes are 1 or nothing; a penalty on what was not liked is theirs alone
-    other = "centring" if question == "recommend" else "global_penalty"
+    other = "centring" if numbers_of(question) == "recommend" else "global_penalty"
     return fields | declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, USER_KEYS)
 
 
@@ -404,7 +412,8 @@ def one_configuration(question: str) -> dict[str, Any]:
         return {"algorithm": "moments", "mechanism": "gaussian"}
     if question == "minima":
         return {"algorithm": "als", "mechanism": "none"}
-    algorithm = "dpals" if question in ("items", "projection", "exponents") else "moments"
+    of_dpals = ("items", "projection", "sampling", "exponents", "rate")
+    algorithm = "dpals" if question.removeprefix("recall-") in of_dpals else "moments"
     with controls.place():
         if question == "lists":
             algorithm = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, algorithm)
@@ -466,7 +475,9 @@ def form(row: DeltaGenerator) -> Asked:
     settings = controls.settings()
     with row:
         question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
-        shared: dict[str, Any] = {"dataset": dataset_choice(FIRST, use_numbers)}
+        study = STUDIES["completion"].get(question)
+        own = {"dataset": study.dataset} if study and study.dataset else {}
+        shared: dict[str, Any] = {"dataset": dataset_choice(FIRST | own, use_numbers)}
         count = how_many(question) if question in ("compare", "recommend") else 1
     dataset = shared["dataset"]
     with settings:
@@ -516,7 +527,7 @@ def form(row: DeltaGenerator) -> Asked:
         name = one["algorithm"]
         one |= of[ALGORITHMS[name].unit] | (drawn if one in guaranteed else repeatable)
         one |= of.get(name, {})
-    if question == "recommend":
+    if numbers_of(question) == "recommend":
         shared["task"] = "recommend"
     return Asked(
         question=question,

@@ -13,10 +13,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
-from dpmc_core.experiments.presets import LIKING, PEOPLE
-from dpmc_core.experiments.tasks.recommend import LISTED, RecommendMetrics
-from dpmc_core.metrics import RECALL_AT
-from dpmc_core.wording import signed, three
+from dpmc_core.experiments.presets import LIKES, PEOPLE
+from dpmc_core.experiments.tasks.recommend import LISTED, RecallAt, RecommendMetrics
+from dpmc_core.metrics import RECALL_AT, Comparison
+from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named, look_of, top_entries
 from pages.parts.completion.compare_view import export, protection, title_of
@@ -25,8 +25,8 @@ from pages.parts.frame import drag, python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.study import Built
 from pages.parts.server import jobs
-from pages.parts.ui import controls
-from pages.parts.ui.figures import Drawn, bars, draw, figure, show
+from pages.parts.ui import controls, declared
+from pages.parts.ui.figures import Drawn, bars, draw, figure, of_results, show
 from pages.parts.ui.looks import LETTERS, LINES, lowered
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
@@ -186,7 +186,36 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
     tab("Protection and recall", "accounts", lambda: _accounts(shown))
     tab("One user's ten best", "one-user", lambda: one_user(shown, step))
+    tab("Recall at other k", "recalls", lambda: _recalls_at(shown))
     tab("Export", "export", lambda: _export(shown))
+
+
+def _recalls_at(shown: Results) -> None:
+    """A table of Recall@k at several k and a chosen one, with the most liked items beside."""
+    k = declared.box("recall_at", "recall_at")
+    columns: dict[str, list[str]] = {}
+    for letter, result in shown:
+        recalls = _recalls(result, k)
+        columns["k"] = [f"{one.k}" for one in recalls]
+        columns["most liked"] = [three(one.most_liked) for one in recalls]
+        columns[f"{letter} · {title_of(result.spec)}"] = [
+            measured(one.recall, one.half_width) + _mark(one.against_most_liked) for one in recalls
+        ]
+    st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Recall@k of every configuration.")
+    st.caption(
+        "Recall@k (share), of at most k items that a held-out user likes and did not show, with "
+        "95 % over held-out users. ▲, ▼: significantly more, less than by the most liked items, "
+        "for the same users; each comparison is at 95 % on its own."
+    )
+
+
+def _mark(gap: Comparison) -> str:
+    return " ▲" if gap.better else " ▼" if gap.worse else ""
+
+
+@of_results
+def _recalls(result: RecommendResult, k: int) -> list[RecallAt]:
+    return result.recalls(k)
 
 
 def _verdict(results: Results) -> str:
@@ -466,8 +495,7 @@ def recommend(built: Built, row: DeltaGenerator) -> None:
 
 
 def _recommended_example() -> Example:
-    people = {**PEOPLE, **LIKING, "item_share": PEOPLE["item_share"], "task": "recommend"}
-    shown = tuple(RunSpec.fitting(people, algorithm=n) for n in ("moments", "dpals", "popular"))
+    shown = tuple(RunSpec.fitting(LIKES, algorithm=n) for n in ("moments", "dpals", "popular"))
     return Example(
         about="4,000 synthetic users and 300 items, total ε = 5",
         specs=shown,

@@ -2,20 +2,30 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from plotly.subplots import make_subplots
 
+from dpmc_core.completion.dpals.plan import n_frequent
 from dpmc_core.completion.dpals.preprocessing import Skew, spreads
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.data import split_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import (
+    StudyResult,
+    from_where_on,
+    larger_half,
+    power_of,
+    powers,
+    theorem_bound,
+)
 from dpmc_core.experiments.studies.spec import cells
+from dpmc_core.experiments.sweeps.spec import Planned
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
@@ -106,22 +116,27 @@ def skew_cells(skews: Sequence[Skew]) -> Drawn:
     return fig, pd.concat(rows)
 
 
+_ONE_SEED = "One seed gives no interval: take more seeds to see which differences are significant."
+
+
 def study_sentences(result: StudyResult) -> list[str]:
     """What a study's numbers show."""
     by_name = result.lines()
     if not result.baselines or not by_name:
         return []
     if result.spec.seeds == 1 or all(len(p.values) < 2 for p in result.points()):
-        return [
-            "One seed gives no interval: take more seeds to see which differences are significant."
-        ]
+        return [_ONE_SEED]
     if "apart" in result.measures:
         return _minima(by_name)
+    if result.spec.kind == "rate":
+        return _rates(result, by_name)
     out = [_special(result, by_name)]
+    if result.spec.kind == "sampling":
+        out += _effects(by_name)
     if result.spec.kind == "people" and _falls(next(iter(by_name.values()))):
         out.append("More people, same privacy, less error.")
     what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(
-        result.spec.kind, "β"
+        _question(result), "β"
     )
 
     def places(xs: Sequence[float]) -> str:
@@ -133,25 +148,64 @@ def study_sentences(result: StudyResult) -> list[str]:
     return [*out, "The best baseline, on the same ratings, protects nobody."]
 
 
+def _question(result: StudyResult) -> str:
+    """What a study varies: the same for the error and for the recall."""
+    return result.spec.kind.removeprefix("recall-")
+
+
+def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
+    """How fast errors fall with the number of users, beside the theorem's bound."""
+    some = {line: power_of(larger_half(points)) for line, points in by_name.items()}
+    lines = [
+        f"**{line}**: error ∝ n to the power {measured(*one)}"
+        for line, one in some.items()
+        if math.isfinite(one[1])
+    ]
+    if not lines:
+        return [_ONE_SEED]
+    first, *others = lines
+    x = [p.x for p in larger_half(next(iter(by_name.values())))]
+    bound = f"{powers(x, theorem_bound(x)):.2f}".replace("-", "−")
+    return [
+        f"{first}; the theorem's bound, log²n/n: {bound}.",
+        *(f"{line}." for line in others),
+        "Powers are fitted to the larger half of n, one for each seed. The bound's constant is not "
+        "known, and it says nothing below the n that it asks for.",
+    ]
+
+
+def _effects(by_name: dict[str, list[Point]]) -> list[str]:
+    """What sampling and projection change where all items are learned."""
+    pairs = (
+        ("adaptive", "uniform"),
+        ("adaptive, no projection", "adaptive"),
+        ("uniform, no noise", "all ratings, no noise"),
+    )
+    ends = {line: points[-1] for line, points in by_name.items()}
+    return [
+        f"At the largest β, **{one}** is {ends[one].minus(ends[other]).than(other)}."
+        for one, other in pairs
+        if one in ends and other in ends and ends[one].x == ends[other].x
+    ]
+
+
 def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
     """The sentence that a study is made for, short enough for a verdict."""
-    kind = result.spec.kind
+    kind = _question(result)
     if kind == "epsilon":
         return _better_from(by_name)
     if kind == "people":
         return _more_people(by_name)
     if kind == "projection":
         return _least(by_name)
+    if kind != result.spec.kind or kind == "sampling":
+        return _best_private(by_name, kind)
     lines: dict[float, list[str]] = {}
     best = []
     for line, points in by_name.items():
         best.append(min(points, key=lambda p: p.mean))
         lines.setdefault(best[-1].x, []).append(line)
-    where = ", ".join(
-        (f"rank {x:g}" if kind == "rank" else f"{100 * x:.3g} % of the items")
-        + f" ({'; '.join(names)})"
-        for x, names in lines.items()
-    )
+    where = ", ".join(f"{_place(x, kind)} ({'; '.join(names)})" for x, names in lines.items())
     return f"The mean error is least with {where}{_beside(best)}."
 
 
@@ -179,6 +233,24 @@ def _minima(by_name: dict[str, list[Point]]) -> list[str]:
         first = f"Noise at the start can bring ALS to a lower objective: {', '.join(lowered_by)}."
     together_all = f"The {together} differences hold at 95 % for all of them together (Bonferroni)."
     return [first, *out, together_all]
+
+
+def _place(x: float, kind: str) -> str:
+    return f"rank {x:g}" if kind == "rank" else f"{100 * x:.3g} % of the items"
+
+
+def _best_private(by_name: dict[str, list[Point]], kind: str) -> str:
+    """The best point of all lines with noise."""
+    noisy = [
+        (p, line)
+        for line, points in by_name.items()
+        if not line.endswith("no noise")
+        for p in points
+    ]
+    best, line = min(noisy, key=lambda one: one[0].mean if one[0].less_is_better else -one[0].mean)
+    measure = "Least error" if best.less_is_better else "Highest recall"
+    size = measured(best.mean, _half(best))
+    return f"{measure} with noise: {line}, {_place(best.x, kind)}, {size}{_beside([best])}."
 
 
 def _beside(best: Sequence[Point]) -> str:
@@ -274,6 +346,35 @@ def about(result: StudyResult) -> str:
     return f"synthetic, {base.data.amounts}{at}, {seeds_of(result)}"
 
 
+def by_ratings(result: StudyResult) -> StudyResult:
+    """The same points at the share of the ratings that the most rated share β of the items holds
+    (dpals-paper figure 10, right).
+    """
+    base = result.spec.base
+    shares = _spreads(base.data, 1, base.seed)[0].shares  # of all ratings: no k matters
+
+    def moved(run: Planned) -> Planned:
+        x = float(shares[n_frequent(len(shares) - 1, run.spec.algorithm)])
+        return replace(run, settings=tuple({**dict(run.settings), "x": x}.items()))
+
+    return replace(result, runs=tuple((moved(run), record) for run, record in result.runs))
+
+
+def _also(result: StudyResult) -> None:
+    if result.spec.kind not in ("items", "sampling"):
+        return
+
+    def draw() -> None:
+        title = "share of the training ratings that these items hold"
+        alt = "The same errors against the share of the ratings that the items learned hold."
+        show(study_curves(by_ratings(result), title), "by-ratings", alt)
+        st.caption(
+            "Shares are of exact counts: they describe data that you hold, and are no release."
+        )
+
+    tab("By share of the ratings", "ratings", draw)
+
+
 def _method(result: StudyResult) -> None:
     kind, base = result.spec.study, result.spec.base
     unfinished = (
@@ -321,8 +422,9 @@ def seeds_of(result: StudyResult) -> str:
 STUDY = Study(
     room="completion",
     name="study",
-    live="Held-out error of the runs made so far.",
+    live="Measures of the runs made so far.",
     sentences=study_sentences,
+    also=_also,
     about=about,
     method=_method,
 )

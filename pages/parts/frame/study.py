@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.studies.engine import StudyResult
+from dpmc_core.experiments.studies.engine import StudyResult, larger_half, theorem_bound
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import python_lines
@@ -63,11 +63,13 @@ def _looks(lines: Lines) -> dict[str, Identity]:
 
 
 @of_results
-def study_curves(result: StudyResult) -> Drawn:
-    """Each measure against what the study varies, one below the other, with 95 % t-intervals over
-    seeds, and the baselines; drawn once of a finished study.
+def study_curves(result: StudyResult, x_title: str = "") -> Drawn:
+    """Each measure against what the study varies (called ``x_title``, if not as the study says),
+    one below the other, with 95 % t-intervals over seeds, and the baselines; drawn once of a
+    finished study.
     """
     looks = _looks(result.lines())
+    x_title = x_title or result.spec.study.x_title
     study, measures, by_people = result.spec.study, result.measures, result.spec.kind == "people"
     down = max(len(measures), 1)
     fig = make_subplots(
@@ -95,7 +97,7 @@ def study_curves(result: StudyResult) -> Drawn:
             rows += [
                 {
                     "line": name,
-                    study.x_title: p.x,
+                    x_title: p.x,
                     "measure": measure,
                     "mean": p.mean,
                     "half_width_95": p.half_width,
@@ -108,7 +110,12 @@ def study_curves(result: StudyResult) -> Drawn:
             # fewer people have another baseline, and other held-out ratings
             points = next(iter(result.lines(measure).values()))
             lines.append(Line(BEST, [p.x for p in points], [p.baseline for p in points]))
-        if measure in ("error", "objective") and not by_people:
+        if study.log_y and lines:
+            large = larger_half(next(iter(result.lines(measure).values())))
+            places = [p.x for p in large]
+            bound = large[0].mean * theorem_bound(places) / theorem_bound(places[0])
+            lines.append(Line(replace(BEST, title="∝ log²n/n (the bound)"), places, bound))
+        if measure in ("error", "objective", "recall") and not by_people:
             levels = dict(result.baselines)
             if measure == "objective" and result.spec.kind != "parts":
                 levels["scikit-learn's NMF"] = result.reference
@@ -116,9 +123,10 @@ def study_curves(result: StudyResult) -> Drawn:
             most = 3 * max((y for line in lines for y in line.y), default=0.0)
             levels = {name: value for name, value in levels.items() if value <= most}
         title = MEASURES[measure].replace(" (", "<br>(")
-        fig.update_yaxes(title={"text": title}, row=place, col=1)
+        log = "log" if study.log_y else None
+        fig.update_yaxes(title={"text": title}, type=log, row=place, col=1)
         named_lines(fig, lines, levels, "" if place == 1 else str(place))
-    fig.update_xaxes(title={"text": study.x_title}, row=down, col=1)
+    fig.update_xaxes(title={"text": x_title}, row=down, col=1)
     return fig, pd.DataFrame(rows)
 
 
@@ -127,7 +135,8 @@ class Study:
     """How the studies of one ``room`` are shown.
 
     Files and jobs are called after ``name``. ``live`` is said of the figure while runs are made;
-    ``about`` says what a stored study is of, ``method`` how a study was computed.
+    ``about`` says what a stored study is of, ``method`` how a study was computed, and ``also``
+    draws further tabs.
     """
 
     room: str
@@ -136,6 +145,7 @@ class Study:
     sentences: Callable[[StudyResult], list[str]]
     about: Callable[[StudyResult], str]
     method: Callable[[StudyResult], None]
+    also: Callable[[StudyResult], None] = lambda _: None
 
     def panel(self, question: str, built: Built, row: DeltaGenerator) -> None:
         """Run the many runs of one question, and show their figure."""
@@ -180,6 +190,7 @@ class Study:
         show(study_curves(result), f"{self.name}-{result.spec.kind}", first)
         observations(sentences[1:])
         python_lines.of_study(result)
+        self.also(result)
         tab("Method and protection", "method", lambda: self.method(result))
         tab("Export", "export", lambda: self._export(result))
 
