@@ -146,13 +146,13 @@ _NAMES = {
     "nu": "user_exponent", "T": "iterations", "k": "items_per_user", "beta": "item_share",
     "sigma_g": "sigma", "sigma_p": "sigma_preparation",
 }  # fmt: skip
-_LIKES = 136_677  # users of ML-20M who like anything; 20,000 are held out
+_LIKING_USERS = 136_677  # users of ML-20M who like anything; 20,000 are held out
 _COLUMNS: dict[str, Settings] = {
     "ml-10m-top400": {"dataset": "ml-10m", "top_items": 400, "test_fraction": 0.02},
     "ml-10m": {"dataset": "ml-10m", "test_fraction": 0.2},
     "ml-20m": {
-        "dataset": "ml-20m", "task": "recommend", "test_fraction": 20_000 / _LIKES,
-        "delta": 1 / _LIKES, "value_clip": 1.0, "centring": "none",
+        "dataset": "ml-20m", "task": "recommend", "test_fraction": 20_000 / _LIKING_USERS,
+        "delta": 1 / _LIKING_USERS, "value_clip": 1.0, "centring": "none",
     },
 }  # fmt: skip
 _AS_PRINTED: Settings = {
