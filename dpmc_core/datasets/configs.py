@@ -66,8 +66,8 @@ class RatingsData(Data):
                 "top_items",
                 2,
                 200_000,
-                "the most rated items, which alone stay with their ratings; which these are is "
-                "counted without noise and taken as public",
+                "the most rated items, which alone stay with their ratings; their list is read off "
+                "the data without noise and taken as public",
                 400,
                 integer=True,
                 label="Most rated items only",
