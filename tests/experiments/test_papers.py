@@ -423,6 +423,8 @@ def test_npmi_stands_beside_each_printed_coherence() -> None:
         values = [result.row(one.id).values for one in (row, beside)]
         assert len(values[0]) == len(values[1])
         assert -1 <= min(values[1], default=0) <= max(values[1], default=0) <= 1
+    ends = [result.row(row.id).mean for row in rows[3::4]]  # UCI News, by ε of a round
+    np.testing.assert_allclose([ends[k] for k in (0, -2, -1)], [-0.34, -0.28, -0.24], atol=5e-3)
 
 
 def test_what_can_be_computed_of_the_nmf_papers_tables() -> None:

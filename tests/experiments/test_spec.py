@@ -139,8 +139,8 @@ PREPARED = [
         "factorize private-nmf-published --dataset lfw --rounds 100 --mechanism gaussian "
         "--epsilon 0.5",
         "PublishedConfig(rank=16, rounds=100, inner=5, dictionary_steps=1, "
-        "dictionary_step=0.0001, outlier_penalty=None, outlier_bound=10.0, epsilon=0.5, "
-        "delta=1e-05)",
+        "dictionary_step=0.0001, dictionary_start='nndsvd', outlier_penalty=None, "
+        "outlier_bound=10.0, epsilon=0.5, delta=1e-05)",
     ),
     (
         "factorize private-nmf --dataset lfw --start random --averaging 0.5 --outlier-penalty "

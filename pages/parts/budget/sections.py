@@ -261,7 +261,7 @@ def sampling(counts: Counts) -> None:
         "added or removed. Gaussian and Laplace noise by dp-accounting; Huber noise by its own "
         "δ(ε): q·δ(ε) at log(1 + q(e^ε − 1)). Dotted: without sampling. **No algorithm of this app "
         "claims it**: none samples, every record is used in every release."
-        + " Vectors with Huber or Laplace noise count as one number, a bound."
+        + " For vectors with Huber or Laplace noise this is an upper bound: all of Δ on one number."
         * (question.spread > 1)
     )
 
