@@ -46,7 +46,7 @@ REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
     "same trend",
     "differs",
     "no printed value",
-    "cannot be computed here",
+    "not computed here",
 )
 KINDS = (REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING)
 _CLOSE = 0.02
