@@ -303,6 +303,9 @@ def test_figures_have_the_axes_of_the_paper() -> None:
     (level,) = {*lines["ALS, no noise"][1]}
     assert any(min(t.y) < level < max(t.y) for t in figure.data if t.fill)
     assert figure.layout.xaxis.ticktext == ("1", "5", "10", "20")
+    _, lines = figure_of("dpals-figure-3c")
+    assert lines["DPALS, MovieLens 20M, printed"][1] == [0.312, 0.333, 0.3368, 0.3444]
+    assert {"most liked, no noise", "Most liked", "DPALS, no noise"} <= lines.keys()
     # a panel for each number of users, ratios of errors as distances
     figure, _ = figure_of("dpals-figure-4")
     titles = [a.text for a in figure.layout.annotations]
