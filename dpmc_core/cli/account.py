@@ -69,6 +69,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     else:
         ledger = _described(arguments)
     statement = state(ledger, delta)
+    if target is not None and ledger.private and not statement.private:
+        raise ParameterError("target_epsilon", target, f"left out: {statement.how}")
     result: JsonObject = {"statement": statement.as_dict(), "ledger": ledger.as_dict()}
     calibrated = None
     if target is not None:

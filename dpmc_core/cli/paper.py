@@ -8,6 +8,7 @@ import sys
 
 from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.sweep import add_store
+from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.papers import ENTRIES, compute, rows_of
 from dpmc_core.experiments.papers.compute import stored, verdict_of, write
@@ -49,6 +50,15 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     trials = arguments.trials
     if trials is not None and arguments.keep:
         raise ParameterError("trials", trials, "left out with --keep")
+    before = stored(arguments.entry) if arguments.keep else None
+    if before is not None:
+        held = {row.id for row in before.rows}
+        absent = {row.needs for row in rows_of(arguments.entry) if row.needs and row.id in held}
+        if absent := {name for name in absent if not dataset_entry(name).present()}:
+            allowed = (
+                f"left out: stored rows would be lost, whose data ({', '.join(sorted(absent))}) "
+            )
+            raise ParameterError("keep", True, allowed + "is not here")
     with RunStore(arguments.store) as store:
         result = compute(
             arguments.entry,
@@ -59,7 +69,6 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         )
     verdicts = {row.id: verdict_of(row, result) for row in rows_of(result.entry)}
     if arguments.keep:
-        before = stored(arguments.entry)
         if before is not None and before.rows == result.rows and before.versions == result.versions:
             print("the same as stored: the file is left as it is", file=sys.stderr)
         else:

@@ -132,6 +132,7 @@ def _releases(people: Population, config: ALSConfig) -> tuple[Release, ...]:
         changes = {
             "what": "terms x·u of all ratings, r numbers each; only their sums are used",
             "coordinates": len(people.whole.ratings) * config.rank,
+            "kind": "huber-ratings",
         }
     elif config.noise_on == "output":
         changes = {

@@ -23,7 +23,8 @@ NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 # what a release is part of, which decides what a statement says beside its ε: a completion or a
 # factorisation with derived sensitivities (of which the average, the second moment of photographs
 # and rows of a table have sentences of their own), or an algorithm as its paper has it (the Huber
-# paper's ALS with noise on solved factors, on users too, or only in its first iterations)
+# paper's ALS with noise on each rating, on solved factors, on users too, or only in its first
+# iterations)
 Kind = Literal[
     "",
     "completion",
@@ -32,6 +33,7 @@ Kind = Literal[
     "photographs",
     "rows",
     "huber-paper",
+    "huber-ratings",
     "huber-output",
     "huber-users",
     "huber-stopped",

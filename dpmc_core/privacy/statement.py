@@ -238,7 +238,9 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
             )
         return JOINT_CAVEATS if "completion" in kinds else ROW_CAVEATS if "rows" in kinds else ()
     if kinds <= {"nmf-paper", "nmf-random"}:
-        return PUBLISHED_NMF_CAVEATS if "nmf-paper" in kinds else RANDOM_NMF_CAVEATS
+        weighted = (_CAVEATS["shared"]["weights"],) * (units == {"document"})
+        of_start = PUBLISHED_NMF_CAVEATS if "nmf-paper" in kinds else RANDOM_NMF_CAVEATS
+        return (*of_start, *weighted)
     if kinds == {"dpnmf"}:
         return (
             f"Printed ε are of one release; this run made {ledger.draws:,}.",
@@ -258,13 +260,14 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
     of_sums, of_users, *others = NOMINAL_CAVEATS
     of_sums = _CAVEATS["noise_on"]["output"] if "huber-output" in kinds else of_sums
     of_users = _CAVEATS["noise_on"]["both"] if "huber-users" in kinds else of_users
+    of_counts = (_CAVEATS["noise_on"]["ratings"],) * ("huber-ratings" in kinds)
     width = "" if rating_width is None else f" Ratings here span {three(rating_width)}."
     return (
         f"Printed ε in the papers are of one release; this run made {ledger.draws:,}.",
         f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the "
         f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
-        *(of_sums, of_users, *others),
+        *(of_sums, of_users, *of_counts, *others),
     )
 
 

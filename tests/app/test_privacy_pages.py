@@ -74,8 +74,13 @@ def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
         sampled = math.log1p(0.1 * math.expm1(at))
         shows(app, f"{three(sampled)}, not {three(whole)} ({title})")
     shows(app, "No algorithm of this app claims it")
+    vector = opened("budget?tab=sub-sampling&u_count=20&u_variance=4&u_moved=100&u_rate=0.9")
+    text = vector.texts().partition("nominal ε would be at most ")[2].partition("\n")[0]
+    pairs = re.findall(r"([\d.]+), not ([\d.]+) \(", text)
+    assert len(pairs) == 3
+    assert all(float(sampled) <= float(whole) for sampled, whole in pairs)
     assert "sub-sampling" not in opened("budget?u_run=irls").widget("tab").options
-    shows(app.set(u_delta=1e-14), "too small to be read", kinds=["warning"])
+    shows(app.set(u_delta=1e-14), "too small to be read", kinds=["info"])
 
 
 @pytest.mark.parametrize("noise", trio(2.0), ids=lambda noise: noise.name)

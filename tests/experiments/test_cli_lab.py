@@ -98,3 +98,11 @@ def test_papers_are_listed_and_one_is_tried(terminal: Terminal) -> None:
     assert "huber-table-3" in terminal.output("paper")
     rows = terminal.json("paper huber-table-1 --trials 1")["rows"]  # nothing is kept
     assert rows["variance=2;mechanism=laplace;delta=0;sensitivity=5"]["verdict"] == "reproduced"
+
+
+def test_stored_rows_whose_data_is_not_here_are_not_lost(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
+    message = terminal.refusal("paper nmf-table-3 --keep")
+    assert "stored rows would be lost, whose data (uci-news) is not here" in message

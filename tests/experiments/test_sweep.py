@@ -289,7 +289,7 @@ def test_what_cannot_be_kept_is_put_elsewhere(
             '"als", "svt"',
             '"als", "dpals"',
             "variance = 1.0 is not allowed: it must be left out for DPALS: its noise is given "
-            "by total_epsilon",
+            "by sigma, total_epsilon",
         ),
         ("[base]", "[base", "sweep file = "),
         ("seeds = 2", "seeds = 0", "seeds = 0 is not allowed"),

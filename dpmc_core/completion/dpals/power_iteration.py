@@ -67,6 +67,7 @@ def power_part(
             "dpmc_core.completion.dpals.power_iteration: x·(xᵀW) of at most k values, xᵀW clipped"
         ),
         bounded_in=2,
+        sigma_unit=value_clip * most,
     )
 
 

@@ -70,7 +70,8 @@ class Rounds:
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
         self._parts: list[Side] = []
-        if config.user_sample == "part":  # disjoint, so that no step sees another's ratings
+        if config.user_sample == "part":
+            # disjoint, so that no user pass sees another's ratings; item passes have the same
             number = (lottery(seen, prepared.salt + 1) * config.iterations).astype(np.intp)
             for one in (seen.take(number == step) for step in range(config.iterations)):
                 rows = group_rows(one.users, one.items, one.values, n_users, n_items, rank)

@@ -58,11 +58,14 @@ _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
     ("IRLS with Laplace noise", _IRLS | _LAPLACE, "ALS with Laplace noise", _ALS),
     ("IRLS with Gaussian noise", _IRLS | _GAUSSIAN, "ALS with Gaussian noise", _ALS),
     ("IRLS-2 with Huber noise", {"algorithm": "irls-2"} | _HUBER, "IRLS with Huber noise", _IRLS),
-    (
-        "IRLS with Huber noise at 5 % observed",
-        _IRLS | _HUBER | {"observed": "0.05"},
-        "ALS with Gaussian noise",
-        _ALS | _GAUSSIAN,
+    *(
+        (
+            f"IRLS with Huber noise at {100 * float(share):g} % observed",
+            _IRLS | _HUBER | {"observed": share},
+            "ALS with Gaussian noise",
+            _ALS | _GAUSSIAN,
+        )
+        for share in ("0.05", "0.051", "0.10", "0.15")
     ),
     *(
         (what, {"variance": "2"} | settings, "variance 1", {"variance": "1"})

@@ -242,17 +242,21 @@ def sampling(counts: Counts) -> None:
         with st.spinner("Composing the privacy losses…"):
             for noise in counts.mechanisms:
                 ledger = question.ledger(noise)
-                of_samples[noise.name] = sampled_epsilons(ledger, rate, deltas)
                 of_all[noise.name] = [tightest(ledger, delta, coarse=True) for delta in deltas]
+                # of samples never more than of all: H((1−q)P + qP′ ‖ P) ≤ H(P′ ‖ P)
+                of_samples[noise.name] = [
+                    *map(min, sampled_epsilons(ledger, rate, deltas), of_all[noise.name])
+                ]
     except DPMCError as error:
-        st.warning(controls.plain(str(error)))
+        st.info(controls.plain(str(error)))
         return
     at = deltas.index(question.delta)
     totals = "; ".join(
         f"{three(of_samples[name][at])}, not {three(of_all[name][at])} ({IDENTITY[name].title})"
         for name in of_samples
     )
-    sentence = f"At q = {three(rate)} the nominal ε would be {totals}."
+    most = "at most " * (question.spread > 1)
+    sentence = f"At q = {three(rate)} the nominal ε would be {most}{totals}."
     st.markdown(sentence)
     show(charts.sampled(of_samples, of_all, deltas, question.delta), "sampled", sentence)
     st.caption(

@@ -207,7 +207,7 @@ def protection(result: RunResult | RecommendResult) -> None:
     noise = result.ledger.releases[0].mechanism
     one_draw_delta = result.spec.noise.delta if noise.name == "gaussian" else 0.0
     kinds = len(result.ledger.releases)
-    if kinds == 1:
+    if len({release.mechanism for release in result.ledger.releases}) == 1:
         st.caption(f"{describe(noise)}, standard deviation {three(noise.std)}.")
     else:
         st.caption(
