@@ -20,8 +20,10 @@ from dpmc_core.config import Choice, Config, parameters
 from dpmc_core.datasets import own
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.papers import ENTRIES
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.limits import Limit
+from pages.parts.completion.compare_view import title_of
 from pages.parts.completion.controls import SHARED
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, densities, glossary
@@ -295,13 +297,13 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
 
 
 def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
-    offer = "Output noise"
-    app = open_page("completion").press(offer)
+    (entry,) = (e for e in ENTRIES if e.id == "huber-section-3.1")
+    app = open_page(f"completion?{urlencode(entry.state)}")
     right, output = jobs.current().specs  # type: ignore[union-attr]
     assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
     assert output == right.replace(noise_on="output")
-    assert offer not in [button.label for button in app.button]
-    shows(app, "B · ALS, Huber on the output, variance 2")
+    shows(app, without=["From the address"])
+    assert title_of(output) == "ALS, Huber on the output, variance 2"
     link = declared.completion_link(output)
     assert link is not None
     assert link["a_noise_on"] == "output"

@@ -115,14 +115,6 @@ _OFFERS = {
         "ALS, IRLS, SVT and truncated SVD without noise, DPALS and one-shot moments with a "
         "guarantee for users, on the same data; runs at once.",
     ),
-    "Output noise": (
-        _fields_of(("als", "huber"), ("als", "huber"))
-        | {f"{x}_by": "variance" for x in "ab"}
-        | {f"{x}_variance": 2.0 for x in "ab"}
-        | {"b_noise_on": "output"},
-        "ALS with Huber noise of variance 2, on right-hand sides (A) and on solved item factors "
-        "(B), which the Huber paper says does not converge; runs at once.",
-    ),
 }
 LINK_TITLES: links.LinkTitles = {
     "dataset": partial(own_data.linked, "ratings"),

@@ -37,13 +37,13 @@ def duration(seconds: float) -> str:
 def span(seconds: float) -> str:
     """Say how long something will take that is known to within a factor of two.
 
-    >>> span(0.4), span(8), span(300)
-    ('a second', '5–20 s', '3–10 min')
+    >>> span(0.4), span(1.3), span(8), span(300)
+    ('a second', '1–3 s', '5–20 s', '3–10 min')
     """
     low, high = duration(seconds / 1.6), duration(seconds * 2)
     number, unit = low.split()
     if low == high or number == "a":
-        return low if low == high else f"up to {high}"
+        return low if low == high else f"1–{high}"
     return f"{number}–{high}" if high.endswith(unit) else f"{low} to {high}"
 
 
