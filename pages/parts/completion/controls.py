@@ -269,17 +269,18 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
             next((t for t in titles if f"{low}_{t}" in st.query_params), next(iter(titles))),
             help=glossary.meaning("nominal" if rating else "epsilon"),
         )
-        if (
-            rating
-            and "alpha" in FAMILIES[noise].shape
-            and controls.switch(
-                f"{letter}: choose α",
-                f"{low}_own_alpha",
-                meaning="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and the α "
-                "with that variance.",
-            )
-        ):
-            fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
+        with controls.place():
+            if (
+                rating
+                and "alpha" in FAMILIES[noise].shape
+                and controls.switch(
+                    f"{letter}: choose α",
+                    f"{low}_own_alpha",
+                    meaning="Otherwise 1.5 for a total ε, else the papers' rule: unit scale, and "
+                    "the α with that variance.",
+                )
+            ):
+                fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
         if algorithm == "als":
             label = f"{letter}: noise on"
             fields["noise_on"] = declared.box("als.noise_on", f"{low}_noise_on", label=label)
