@@ -395,9 +395,7 @@ def test_a_given_sigma_is_in_units_of_what_is_clipped(name: str) -> None:
     _, ledger = spending(solver(table(), replace(config, budget=GivenSigma(sigma=9.0)), R(0), 1))
     k, ratio = config.items_per_user, getattr(config, "gram_ratio", 1.0)
     for release in ledger.releases:
-        shift = {"Gram": math.sqrt(k) / ratio, "power": 1.0}.get(
-            release.what.split()[0].rstrip(":"), math.sqrt(k)
-        )
+        shift = math.sqrt(k) / (ratio if release.what.startswith("Gram") else 1.0)
         assert release.l2_sensitivity / release.mechanism.std == pytest.approx(shift / 9)
     statistics = [r.count for r in ledger.releases if r.what.endswith(("all items", "rows"))]
     assert statistics == [config.iterations] * (1 if name == "fw" else 2)
