@@ -129,7 +129,9 @@ def test_an_example_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch
         raise DPMCError("no room")
 
     monkeypatch.setattr(jobs, "_drawn_here", fails)
-    results: Future[list[object]] = Future()
+    results: Future[list[Any]] = Future()
     jobs._make(None, {(): results})
     with pytest.raises(DPMCError, match="no room"):
         results.result(0)
+    monkeypatch.setitem(jobs._ahead, (), results)
+    assert jobs.example(()) is not results  # what stopped it may be over

@@ -179,7 +179,7 @@ def tuned_run(dataset: str, epsilon: str) -> RunSpec:
 
 
 def dpals_results() -> list[Row]:
-    """Return the rows of Table 5 at Table 4's settings, for whoever has the data."""
+    """Return the rows of Table 5 at Table 4's settings, for those who have the data."""
     out = []
     for p in printed_in("dpals", "5"):
         dataset, epsilon = p.setting["dataset"], p.setting["epsilon"]

@@ -176,11 +176,14 @@ _AHEAD = "ahead-"  # who waits for a worker under such a name has nobody waiting
 def example(specs: tuple[RunSpec, ...]) -> Future[list[Any]]:
     """Return finished results of a few small ``specs``, as soon as they are there: those that are
     made ahead, or else made by a worker process; in a thread where every process is busy, or is of
-    a cluster and there for one job. Cancelled ones were left for somebody's run: ask again.
+    a cluster and there for one job. Cancelled ones were left for somebody's run: ask again. Failed
+    ones are made again: what stopped them may be over.
     """
     results = _ahead.get(specs)
     if results is not None and not results.cancelled():
-        return results
+        failed = results.done() and results.exception() is not None
+        if not failed:
+            return results
     results = _ahead[specs] = Future()
     ticket, make = None, partial(_make, examples={specs: results})
     if not settings.scheduler():
@@ -226,7 +229,7 @@ def _make(
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
     """Have ``worker``, or this thread, make the runs of ``examples``, one example after the other,
-    until ``stopped``; whoever waits for one that is not made then is told.
+    until ``stopped``; those who wait for one that is not made then are told.
     """
     for specs, of_these in examples.items():
         results: list[Any] = [None] * len(specs)
