@@ -213,6 +213,11 @@ def test_results_stay_until_another_run_ends_well() -> None:
     assert 0 != seeds[0][0] != seeds[1][0]
     assert seeds[0][1:] != seeds[1][1:]
     assert seeds[2] == seeds[1]
+    changed = "settings have changed"
+    shows(app.set(seed=7), changed, kinds=["info"])
+    # a run cancelled at once leaves the seed that it drew
+    shows(app.set(new_seed=True), without=[changed])
+    app.set(new_seed=False, seed=seeds[2][0])
     assert app.query_params["seed"] in (str(seeds[2][0]), [str(seeds[2][0])])
     table, results = app.dataframe[0].value, app.numbers
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
@@ -220,7 +225,7 @@ def test_results_stay_until_another_run_ends_well() -> None:
     assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable for teaching"]
     assert len(results) == 3
     app.set(rank=3)
-    shows(app, "settings have changed", kinds=["info"])
+    shows(app, changed, kinds=["info"])
     assert app.numbers == results
     app.set(question="recommend")  # which has results of its own
     assert app.example

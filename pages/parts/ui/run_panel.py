@@ -337,7 +337,7 @@ def _show_ended(of: Panel, job: jobs.Job) -> None:
     if standing is None:
         _example(of)
         return
-    same = not of.wanted or of.asks(standing)
+    same = not of.wanted or of.asks(standing) or _only_drawn_seed_differs(of, standing)
     if not same:
         # the address shows settings that have not been run: who gets it sees them and presses Run
         st.query_params.pop(of.look.flag, None)
@@ -349,6 +349,16 @@ def _show_ended(of: Panel, job: jobs.Job) -> None:
         note_quick_look(of.repetitions)
     with st.container(key="results" if same else "results-of-others"):
         of.show(standing)
+
+
+def _only_drawn_seed_differs(of: Panel, job: Job) -> bool:
+    """Say whether ``job`` had the settings on screen with another seed, where each press of the
+    button draws one: a run that was cancelled at once leaves its own in the box.
+    """
+    if not of.seed or not st.session_state.get(f"new_{of.seed}"):
+        return False
+    wanted, others = ([spec.replace(seed=0) for spec in s] for s in (of.wanted, job.specs))
+    return wanted == others
 
 
 def _about(job: Job) -> str:
