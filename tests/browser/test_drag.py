@@ -71,6 +71,23 @@ def test_tables_follow_a_replay(page: Page, app_url: str, path: str) -> None:
     expect(table).to_have_text(said, use_inner_text=True)  # which is what stands there at the end
 
 
+def test_a_visitors_own_run_is_played_once_it_is_there(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/completion")
+    ready(page)
+    page.evaluate(
+        """() => {
+            window.played = new Set();
+            new MutationObserver(() => {
+                const words = document.querySelector('.st-key-verdict')?.innerText ?? '';
+                const step = words.match(/^After iteration (\\d+)/);
+                if (step) window.played.add(step[1]);
+            }).observe(document.body, {childList: true, characterData: true, subtree: true});
+        }"""
+    )
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("() => window.played.size > 3")
+
+
 def test_play_shows_every_value_and_ends_where_it_began(page: Page, app_url: str) -> None:
     page.goto(app_url)
     ready(page)
