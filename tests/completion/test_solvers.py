@@ -7,16 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import optimize, sparse
-from sklearn.linear_model import HuberRegressor
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
-from dpmc_core.completion.als import _noise, _releases, learn_als
+from dpmc_core.completion.als import learn_als
 from dpmc_core.completion.common import baselines
-from dpmc_core.completion.common.alternating import reweighted
-from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.step import FactorModel, Step, start_item_factors
-from dpmc_core.completion.kernel.solve import BlockSolver
-from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
@@ -46,21 +41,28 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
     """
     rng, robust = R(seed), isinstance(config, IRLSConfig)
     shape, inner = (ratings.n_items, config.rank), config.inner if robust else 1
+    place = "right" if robust else config.noise_on
     items = start_item_factors(*shape, rng)
     for _ in range(config.iterations):
-        noise = np.zeros((inner, *shape))
-        if config.mechanism is not None:
+        for_users, noise = 0.0, np.zeros((inner, *shape))
+        if place == "both":
+            for_users = config.mechanism.sample((ratings.n_users, config.rank), rng)
+        if place == "ratings":
+            for column in noise[0].T:
+                np.add.at(column, ratings.items, config.mechanism.sample(len(ratings), rng))
+        elif config.mechanism is not None:
             noise = config.mechanism.sample(noise.shape, rng)
         start = rng.standard_normal(shape) if robust else items
         by_user, by_item = (ratings.users, ratings.items), (ratings.items, ratings.users)
-        users = solved_rows(*by_user, ratings.values, items, config.reg, ratings.n_users)
+        users = solved_rows(*by_user, ratings.values, items, config.reg, ratings.n_users, for_users)
         items = start
         for added in noise:
             residual = ratings.values - FactorModel(users, items).predict(*by_user)
             most = config.loss_alpha if robust else np.inf
             weights = np.minimum(1, most / np.maximum(np.abs(residual), 1e-300))
-            items = solved_rows(
-                *by_item, ratings.values, users, config.reg, shape[0], added, weights
+            right, output = (0.0, added) if place == "output" else (added, 0.0)
+            items = output + solved_rows(
+                *by_item, ratings.values, users, config.reg, shape[0], right, weights
             )
     return users, items
 
@@ -72,6 +74,10 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
             (ALSConfig(rank=rank, reg=0.5, iterations=4, mechanism=noise), RATINGS)
             for rank in (4, 40)
             for noise in NOISE
+        ),
+        *(
+            (ALSConfig(rank=4, reg=0.5, iterations=2, mechanism=NOISE[2], noise_on=place), RATINGS)
+            for place in ("ratings", "both", "output")
         ),
         *(
             (
@@ -100,6 +106,17 @@ def test_a_run_equals_dense_normal_equations(config, ratings: Ratings) -> None:
     np.testing.assert_allclose(last.model.item_factors, items, atol=precision)
     residuals = ratings.values - last.model.predict(ratings.users, ratings.items)
     assert last.squared_residuals == pytest.approx(float(residuals @ residuals), rel=1e-8)
+    losses = 2 * rho(residuals, getattr(config, "loss_alpha", np.inf))
+    penalty = config.reg * (np.vdot(users, users) + np.vdot(items, items))
+    assert last.objective == pytest.approx(losses.sum() + penalty, rel=1e-8)
+    numbers = {"ratings": [len(ratings) * config.rank], "both": [items.size, users.size]}.get(
+        getattr(config, "noise_on", "right"), [items.size]
+    )
+    assert [r.coordinates for r in last.releases] == (numbers if config.mechanism else [])
+    for release in last.releases:
+        assert release.count == getattr(config, "inner", 1)
+        assert release.mechanism == config.mechanism
+        assert not release.sound
 
 
 def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
@@ -128,57 +145,6 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
     np.testing.assert_allclose(step.model.item_factors[0], best.x, atol=1e-5)
 
 
-def test_one_irls_column_agrees_with_scikit_learn() -> None:
-    """HuberRegressor minimises Σ(1 + H_ε(r/σ))σ + α‖θ‖².
-
-    At its own σ, ours is loss_alpha = εσ/1, λ = 2ασ/2.
-    """
-    rng = R(4)
-    a = rng.normal(0, 1, (80, 2))
-    y = a @ np.array([1.5, -0.7]) + rng.standard_t(2, 80)
-    fitted = HuberRegressor(
-        epsilon=1.35, alpha=0.05, fit_intercept=False, max_iter=10_000, tol=1e-10
-    ).fit(a, y)
-    # in units of r: σ·H_ε(r/σ) = (1/σ)·2ρ_{εσ}(r), so the penalty α‖θ‖² is (λ/2)‖θ‖² with λ = ασ
-    # after dividing by 2/σ
-    config = IRLSConfig(
-        rank=2, reg=0.05 * fitted.scale_, iterations=1, inner=100, loss_alpha=1.35 * fitted.scale_
-    )
-    with Workers(1) as workers:
-        solver = BlockSolver(a[None], config.reg, workers)
-        theta = reweighted(np.zeros((1, 2)), None, config.inner, config.loss_alpha)(
-            a[None], y[None], np.array([0]), solver
-        )
-    np.testing.assert_allclose(theta[0], fitted.coef_, rtol=2e-4)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        ALSConfig(rank=5, reg=1, iterations=15),
-        IRLSConfig(rank=5, reg=1, iterations=15, inner=60, loss_alpha=20),
-    ],
-)
-def test_objective_never_rises_without_noise(config) -> None:
-    for before, after in itertools.pairwise(step.objective for step in steps_of(config)):
-        assert after <= before * (1 + 1e-9)
-
-
-def test_irls_with_a_wide_loss_is_als() -> None:
-    wide = IRLSConfig(rank=4, reg=0.5, iterations=1, inner=3, loss_alpha=20)
-    (first,) = steps_of(wide, seed=1)
-    (plain,) = steps_of(ALSConfig(rank=4, reg=0.5, iterations=1), seed=1)
-    np.testing.assert_allclose(first.model.item_factors, plain.model.item_factors, atol=1e-9)
-    assert first.objective == pytest.approx(plain.objective, rel=1e-9)
-
-
-def test_recovers_a_low_rank_matrix() -> None:
-    data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
-    *_, last = steps_of(ALSConfig(rank=3, reg=1e-3, iterations=60), data)
-    truth = data.truth.left @ data.truth.right.T
-    assert np.sqrt(np.mean((last.model.block(slice(None)) - truth) ** 2)) < 2e-3
-
-
 @pytest.mark.parametrize("kind", SOLVERS)
 def test_same_seed_same_result_whatever_the_workers(kind) -> None:
     config = kind(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0))
@@ -188,64 +154,6 @@ def test_same_seed_same_result_whatever_the_workers(kind) -> None:
     )
     assert all(np.array_equal(first, factors) for factors in same)
     assert not np.array_equal(first, different)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        ALSConfig(rank=4, iterations=3, mechanism=NOISE[2]),
-        IRLSConfig(rank=4, iterations=2, inner=6, mechanism=NOISE[2]),
-    ],
-)
-def test_every_step_records_what_it_released(config) -> None:
-    for step in steps_of(config):
-        (release,) = step.releases
-        assert release.count == getattr(config, "inner", 1)
-        assert release.coordinates == RATINGS.n_items * 4
-        assert release.mechanism == config.mechanism
-        assert not release.sound
-    assert not any(step.releases for step in steps_of(replace(config, mechanism=None)))
-
-
-PLACES = {"right": [50 * 4], "ratings": [1200 * 4], "both": [50 * 4, 70 * 4], "output": [50 * 4]}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_noise_is_added_where_the_config_says(place: str) -> None:
-    noise = Laplace(scale=1.0)
-    config = ALSConfig(rank=4, reg=0.5, iterations=1, mechanism=noise, noise_on=place)
-    (step,) = steps_of(config, seed=11)
-    assert [release.coordinates for release in step.releases] == PLACES[place]
-    assert not any(release.sound for release in step.releases)
-    rng = R(11)
-    items = start_item_factors(50, 4, rng)
-    for_users = noise.sample((70, 4), rng) if place == "both" else 0.0
-    if place == "ratings":
-        added = np.zeros((50, 4))
-        for column in added.T:
-            np.add.at(column, RATINGS.items, noise.sample(1200, rng))
-    else:
-        added = noise.sample((50, 4), rng)
-    of_users, of_items = (RATINGS.users, RATINGS.items), (RATINGS.items, RATINGS.users)
-    users = solved_rows(*of_users, RATINGS.values, items, 0.5, 70, for_users)
-    before, after = (0.0, added) if place == "output" else (added, 0.0)
-    items = solved_rows(*of_items, RATINGS.values, users, 0.5, 50, before) + after
-    np.testing.assert_allclose(step.model.user_factors, users, atol=1e-8)
-    np.testing.assert_allclose(step.model.item_factors, items, atol=1e-8)
-    residuals = RATINGS.values - step.model.predict(*of_users)
-    penalty = 0.5 * (np.vdot(users, users) + np.vdot(items, items))
-    assert step.objective == pytest.approx(residuals @ residuals + penalty, rel=1e-8)
-
-
-def test_a_draw_for_each_rating_adds_up_to_count_times_the_variance() -> None:
-    people = Whole(RATINGS, as_given=True)
-    config = ALSConfig(rank=40, mechanism=Gaussian(scale=1.4), noise_on="ratings")
-    (release,) = _releases(people, config)
-    draws = np.hstack([_noise(people, config, release, R(k)) for k in range(20)])
-    counts = np.bincount(RATINGS.items, minlength=RATINGS.n_items)
-    assert not draws[counts == 0].any()
-    unit = draws[counts > 0] / (1.4 * np.sqrt(counts[counts > 0, None]))
-    assert np.mean(unit**2) == pytest.approx(1, abs=4.5 * np.sqrt(2 / unit.size))
 
 
 def test_noise_on_the_output_does_not_settle() -> None:
@@ -349,25 +257,6 @@ def test_the_fitted_baseline_is_the_least_squares_solution(
     fitted = fit_baselines(data)[-1]
     np.testing.assert_allclose(fitted.user_part, effects[:30], atol=1e-4)
     np.testing.assert_allclose(fitted.item_part, effects[30:-1] + effects[-1], atol=1e-4)
-
-
-def test_shrinkages_are_the_ratios_of_variances_where_the_squares_are_as_expected(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Against E y'Qy = tr(QV), with dense projections Q and the covariance V of all ratings."""
-    monkeypatch.setattr(baselines, "USUAL_WEIGHT", 0.0)
-    data = skewed(40, 25, 300, seed=1)
-    n, sides = len(data), [side.toarray() for side in indicators(data)]
-    covariance = 0.3 * sides[0] @ sides[0].T + 0.5 * sides[1] @ sides[1].T + 1.2 * np.eye(n)
-    centring = np.eye(n) - 1 / n
-    centred = centring @ covariance @ centring
-    spreads = []
-    for side in sides:
-        onto = side @ np.linalg.pinv(side)
-        sizes = side.sum(axis=0)
-        spreads.append(np.array([(sizes > 0).sum(), np.trace(onto @ centred), sizes @ sizes]))
-    found = baselines._shrinkages(n, float(np.trace(centred)), *spreads)
-    assert found == pytest.approx((1.2 / 0.3, 1.2 / 0.5), rel=1e-9)
 
 
 @pytest.mark.parametrize(
