@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.mechanisms.huber_privacy import loss, loss_inverse
 
 alphas = st.floats(0.01, 20)
 scales = st.floats(1e-3, 1e3)
@@ -64,67 +62,6 @@ def test_profile_falls_with_epsilon_and_vanishes_at_pure_epsilon(
         assert float(m.delta(pure * (1 + 1e-12), s)) <= 1e-15
 
 
-@given(mechanisms, st.floats(1.0, 60), st.floats(0.001, 8))
-@settings(max_examples=150)
-def test_renyi_is_monotone_in_order_and_below_pure_epsilon(
-    m: Mechanism, order: float, shift: float
-) -> None:
-    s = shift * m.std
-    value = m.rdp(order, s)
-    assert 0 <= value <= m.epsilon(s) * (1 + 1e-12)
-    assert m.rdp(1.0, s) <= value * (1 + 1e-9)
-    # Pinsker: total variation, which is δ(0), is at most sqrt(KL/2)
-    assert float(m.delta(0.0, s)) <= math.sqrt(m.rdp(1.0, s) / 2) * (1 + 1e-9)
-
-
-@given(alphas, st.floats(0.001, 60), st.floats(0, 0.999))
-def test_loss_inverse_inverts_the_loss(alpha: float, shift: float, share: float) -> None:
-    epsilon = share * alpha * shift
-    x = float(loss_inverse(epsilon, alpha, shift))
-    assert float(loss(x, alpha, shift)) == pytest.approx(
-        epsilon, rel=1e-9, abs=1e-9 * alpha * shift
-    )
-    assert abs(float(loss(x + 3, alpha, shift))) <= alpha * shift * (1 + 1e-12)
-
-
-@given(alphas, st.floats(0.001, 30), st.floats(0, 1))
-def test_the_laws_pieces_are_those_of_the_thesis(alpha: float, shift: float, share: float) -> None:
-    """huber-thesis eq. 4.3–4.5 and appendix A, with the misprints mended."""
-    a, d, half = alpha, shift, alpha * alpha / 2
-    noise = Huber(alpha=alpha)
-    z = 2 / a * math.exp(-half) + math.sqrt(2 * math.pi) * math.erf(a / math.sqrt(2))
-    assert noise.variance == pytest.approx(1 + (2 / a + 4 / a**3) * math.exp(-half) / z)
-    x = (2 * share - 1) * (a + d) * 1.2
-    tail = math.exp(half - a * abs(x)) / (a * z)
-    centre = 1 / 2 + math.sqrt(math.pi / 2) * math.erf(x / math.sqrt(2)) / z
-    cdf = tail if x < -a else centre if x <= a else 1 - tail
-    assert float(noise.cdf(x)) == pytest.approx(cdf, abs=1e-12)
-    left, right = (x + d) ** 2 / 2 + a * x + half, a * (x + d) - half - x * x / 2
-    inner = d * x + d * d / 2 if d <= 2 * a else a * (2 * x + d)
-    knots = [-a - d, *sorted((-a, a - d)), a]
-    pieces = (-a * d, left, inner, right, a * d)
-    piece = pieces[sum(knot < x for knot in knots)]
-    assert float(loss(x, a, d)) == pytest.approx(piece, rel=1e-9, abs=1e-9 * (1 + a * d + half))
-
-
-@every_case
-def test_density_integrates_to_the_cdf_and_the_variance(m: Mechanism) -> None:
-    points = [k * m.std * 0.25 for k in range(-160, 161)]
-    if isinstance(m, Staircase):
-        points = sorted(
-            {s * (k + g) * m.sensitivity for s in (-1, 1) for k in range(40) for g in (0, m.gamma)}
-        )
-    nodes, weights = np.polynomial.legendre.leggauss(30)
-    low, high = np.array(points[:-1])[:, None], np.array(points[1:])[:, None]
-    x = ((low + high) / 2 + (high - low) / 2 * nodes).ravel()
-    w = ((high - low) / 2 * weights).ravel()
-    assert float(np.sum(w * m.pdf(x))) == pytest.approx(1, abs=1e-7)
-    assert float(np.sum(w * x * x * m.pdf(x))) == pytest.approx(m.variance, rel=1e-4)
-    below = x < 0.3 * m.std
-    value = float(np.sum((w * m.pdf(x))[below]))
-    assert value == pytest.approx(float(m.cdf(0.3 * m.std)), abs=0.05)
-
-
 def test_distances_of_laws_are_those_of_plain_integration() -> None:
     """The thesis calls α ≥ 3 like Gaussian and α ≤ .7 like Laplace noise."""
 
@@ -145,11 +82,6 @@ def test_distances_of_laws_are_those_of_plain_integration() -> None:
     # densities that cross where both are equal for a while
     steps = [Staircase(epsilon=math.log(2), sensitivity=x, gamma=1.0) for x in (1.0, 2.0)]
     assert steps[0].total_variation(steps[1]) == pytest.approx(0.25, abs=1e-12)
-    # N(0, 1) and N(0, 4) cross where t² = (8/3) log 2
-    place = math.sqrt(8 / 3 * math.log(2))
-    assert Gaussian(scale=1.0).total_variation(Gaussian(scale=2.0)) == pytest.approx(
-        2 * float(Gaussian(scale=2.0).sf(place) - Gaussian(scale=1.0).sf(place)), abs=1e-12
-    )
 
 
 @every_case
@@ -167,20 +99,6 @@ def test_sampler_follows_the_law(m: Mechanism) -> None:
     assert np.array_equal(np.sort(again), x)
     assert m.sample((3, 2), np.random.default_rng(0)).shape == (3, 2)
     assert np.ndim(m.sample(None, np.random.default_rng(0))) == 0
-
-
-@every_case
-def test_profile_against_plain_integration(m: Mechanism) -> None:
-    s = 1.3 * m.std
-    for epsilon in (0.0, 0.2, 0.7):
-        grid = np.linspace(-60 * m.std, 60 * m.std, 2_400_001)
-        gap = np.maximum(m.pdf(grid) - math.exp(epsilon) * m.pdf(grid - s), 0)
-        assert float(m.delta(epsilon, s)) == pytest.approx(integrate.trapezoid(gap, grid), abs=2e-4)
-    order = 2.5
-    total = integrate.trapezoid(
-        np.exp(order * m.logpdf(grid) + (1 - order) * m.logpdf(grid - s)), grid
-    )
-    assert m.rdp(order, s) == pytest.approx(math.log(total) / (order - 1), rel=2e-3)
 
 
 @given(st.floats(0.05, 50), st.floats(0.01, 20))
@@ -211,6 +129,15 @@ def test_gaussian_calibration_is_tight(epsilon: float, delta: float) -> None:
     g = Gaussian.with_epsilon(epsilon, 2.0, delta=delta)
     assert float(g.delta(epsilon, 2.0)) == pytest.approx(delta, rel=1e-9)
     assert g.epsilon_at_delta(delta, 2.0) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_gaussian_calibration_at_its_ends() -> None:
+    for shift in (1e-10, 1e-3, 40.0, 1e3):
+        noise = Gaussian(scale=1.0)
+        epsilon = noise.epsilon_at_delta(1e-12, shift)
+        assert float(noise.delta(epsilon, shift)) == pytest.approx(1e-12, rel=1e-6)
+    strong = Gaussian.with_epsilon(1e4, 5.0)
+    assert float(strong.delta(1e4, 5.0)) == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize(
