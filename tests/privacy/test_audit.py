@@ -15,13 +15,17 @@ from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy import attack as attack_module
 from dpmc_core.privacy.attack import (
     Bound,
+    Event,
     attack,
     choose,
     clopper_pearson,
     linear_scores,
+    proved,
     proves_at_most,
 )
 from dpmc_core.privacy.tradeoff import of_mechanism
+
+UNIT = Laplace(scale=1.0)
 
 
 def lower_bound(*outputs: np.ndarray, **options: float) -> Bound:
@@ -47,19 +51,34 @@ def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
             assert float(ours) == pytest.approx(interval[pick], abs=1e-10)
 
 
-def test_the_bound_holds_as_often_as_it_says() -> None:
-    """At 80 % confidence, over 600 audits of randomised response whose ε is known, at most about 20
-    % may exceed it.
-    """
+def of_randomised_response(rng: np.random.Generator) -> bool:
+    """A bound above the ε that is known."""
+    p = math.e / (1 + math.e)
+    outputs = ((rng.random(400) < chance).astype(float) for chance in (p, 1 - p))
+    return lower_bound(*outputs, confidence=0.8).epsilon > 1.0
+
+
+def of_rare_events(rng: np.random.Generator) -> bool:
+    """Both tails of Laplace noise of scale 1 are exactly e times likelier on their own side."""
+    inside, outside = both(UNIT, 4000, rng)
+    return proved(Event(3.0, True, True, -2.0), (inside, outside), 0.0, 0.2)[0] > 1.0
+
+
+def of_accuracy(rng: np.random.Generator) -> bool:
+    """The chosen rule is at best the best one: only the lower end can be too high for it."""
+    bound = lower_bound(*both(UNIT, 2000, rng), confidence=0.8)
+    return bound.accuracy_low > UNIT.best_guess(1.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "runs", "most"),
+    [(of_randomised_response, 600, 0.2), (of_rare_events, 600, 0.2), (of_accuracy, 200, 0.1)],
+)
+def test_bounds_are_wrong_as_seldom_as_they_say(wrong: Any, runs: int, most: float) -> None:
     rng = np.random.default_rng(5)
-    epsilon, n = 1.0, 400
-    p = math.exp(epsilon) / (1 + math.exp(epsilon))
-    over = 0
-    for _ in range(600):
-        outputs = ((rng.random(n) < chance).astype(float) for chance in (p, 1 - p))
-        over += lower_bound(*outputs, confidence=0.8).epsilon > epsilon
-    # binomial with p ≤ 0.2: mean 120, sd 9.8; four of them
-    assert over <= 120 + 4 * 9.8
+    over = sum(wrong(rng) for _ in range(runs))
+    # binomial with p ≤ ``most``: four standard deviations above its mean
+    assert over <= runs * most + 4 * math.sqrt(runs * most * (1 - most))
     assert over > 0  # and the bound is not idle
 
 
@@ -173,14 +192,3 @@ def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
     # chance ± five standard deviations of the mean of two rates over 200 outputs each
     assert abs(bound.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
     assert bound.accuracy_low < 0.5 < bound.accuracy_high
-
-
-def test_the_accuracy_interval_covers_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(6)
-    noise = Laplace(scale=1.0)
-    best, misses = noise.best_guess(1.0), 0
-    for _ in range(200):
-        bound = lower_bound(*both(noise, 2000, rng), confidence=0.8)
-        # the chosen rule is at best the best one: only the lower end can be too high for it
-        misses += bound.accuracy_low > best
-    assert misses <= 40  # 10 % each side at most; 20 expected at most, sd 4.2

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy import sparse
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.catalogue import entry
 from dpmc_core.datasets.data import split_of, user_split_of
-from dpmc_core.datasets.ratings import Ratings, chances, random_split, user_split
+from dpmc_core.datasets.ratings import Ratings, UserSplit, chances, random_split, user_split
 from dpmc_core.datasets.samples import Places, Samples
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.datasets.text import LANGUAGES, TextFilter, public_words, samples_of_texts
@@ -56,44 +57,47 @@ def plan_of(spec: RunSpec, data: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("algorithm", RATING)
-@settings(max_examples=5)
-@given(user=st.integers(0, 59))
-def test_a_user_less_changes_no_shape_and_no_plan(algorithm: str, user: int) -> None:
-    spec = private(algorithm, n_users=60, n_items=20, observed=0.5)
-    ratings = run(spec).split.train
-    first, second = (
-        (plan_of(spec, data), data.n_users, data.n_items, data.low, data.high, data.item_labels)
-        for data in (ratings, ratings.take(ratings.users != user))
-    )
-    assert first == second
+KINDS = [("ratings", name) for name in RATING]
+KINDS += [(kind, name) for kind in ("documents", "images") for name in SAMPLE]
 
 
-@pytest.mark.parametrize("algorithm", SAMPLE)
+@pytest.mark.parametrize(("kind", "algorithm"), KINDS)
 @settings(max_examples=5)
 @given(gone=st.integers(0, 39))
-def test_a_document_less_changes_no_word_and_no_shape(algorithm: str, gone: int) -> None:
-    """How many there are is public: another, empty of what this one said, takes its place."""
-    spec = private(algorithm, dataset="lee", most_words=400)
-    plans = []
-    for text in (ARTICLES[gone], "people", "qqxz"):  # the last is in no list
-        texts = (*ARTICLES[:gone], text, *ARTICLES[gone + 1 :])
-        samples = samples_of_texts(texts, name="x", chosen=PUBLIC)
-        assert samples.public_words
-        plans.append((samples.words, samples.places.given, plan_of(spec, samples)))
-    assert plans[0] == plans[1] == plans[2]
-
-
-@pytest.mark.parametrize("algorithm", SAMPLE)
-def test_a_black_image_changes_no_shape_and_no_plan(algorithm: str) -> None:
-    spec = private(algorithm)
-    images = np.random.default_rng(2).random((40, 5, 5))
-    black = images.copy()
-    black[7] = 0.0
-    whole, fewer = (Samples.of_images(stack, name="x") for stack in (images, black))
-    assert len(fewer) == 39
-    assert (whole.places.given, whole.shape) == (fewer.places.given, fewer.shape)
-    assert plan_of(spec, whole) == plan_of(spec, fewer)
+def test_one_less_changes_no_shape_no_word_and_no_plan(
+    kind: str, algorithm: str, gone: int
+) -> None:
+    """How many documents there are is public: another, empty of what this one said, takes its
+    place; and so does a black image.
+    """
+    neighbouring: list[Any]
+    if kind == "ratings":
+        spec = private(algorithm, n_users=60, n_items=20, observed=0.5)
+        ratings = run(spec).split.train
+        neighbouring = [ratings, ratings.take(ratings.users != gone)]
+        named = ("n_users", "n_items", "low", "high", "item_labels")
+    elif kind == "documents":
+        spec, named = private(algorithm, dataset="lee", most_words=400), ("words", "public_words")
+        neighbouring = [
+            samples_of_texts(
+                (*ARTICLES[:gone], text, *ARTICLES[gone + 1 :]), name="x", chosen=PUBLIC
+            )
+            for text in (ARTICLES[gone], "people", "qqxz")  # the last is in no list
+        ]
+        assert neighbouring[0].public_words
+    else:
+        spec, named = private(algorithm), ("shape",)
+        images = np.random.default_rng(2).random((40, 5, 5))
+        black = images.copy()
+        black[gone] = 0.0
+        neighbouring = [Samples.of_images(stack, name="x") for stack in (images, black)]
+        assert len(neighbouring[1]) == 39
+    first, *others = (
+        (plan_of(spec, data), *(getattr(data, name) for name in named)) for data in neighbouring
+    )
+    assert all(other == first for other in others)
+    if kind != "ratings":
+        assert len({data.places.given for data in neighbouring}) == 1
 
 
 @pytest.mark.parametrize("algorithm", SAMPLE)
@@ -321,39 +325,32 @@ def test_chances_are_uniform_and_apart() -> None:
     assert abs(np.corrcoef(mine, other)[0, 1]) < 5 / 20_000**0.5
 
 
-@pytest.mark.parametrize("fraction", [0.2, 0.9])
-def test_no_rating_changes_sides_so_that_neither_is_empty(fraction: float) -> None:
+@pytest.mark.parametrize(
+    ("units", "fraction"), [("ratings", 0.2), ("ratings", 0.9), ("users", 0.4)]
+)
+def test_nobody_changes_sides_so_that_neither_is_empty(units: str, fraction: float) -> None:
     """Each alone: the chance of one is its own; where all fall on one side, that is said."""
-    two = Ratings.checked(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 5.0]), low=1, high=5)
-    parted = 0
-    for seed in range(200):
-        below = chances(two, seed) < fraction
-        if below.sum() == 1:
-            split = random_split(two, fraction, seed, each_alone=True)
-            assert split.test.users.tolist() == np.flatnonzero(below).tolist()
-            parted += 1
-        else:
-            word = ("all", "smaller") if below.all() else ("none", "larger")
-            said = f"of 2 ratings {word[0]} are held out with seed {seed}.*a {word[1]} share"
-            with pytest.raises(DataError, match=said):
-                random_split(two, fraction, seed, each_alone=True)
-    assert parted
-
-
-def test_no_user_changes_sides_so_that_neither_is_empty() -> None:
-    users = np.repeat(np.arange(3), 6)
-    liked = Ratings.checked(users, np.tile(np.arange(6), 3), np.full(18, 5.0), low=1, high=5)
+    of_users = units == "users"
+    each, count = (6, 3) if of_users else (1, 2)
+    users, values = np.repeat(np.arange(count), each), np.full(count * each, 5.0)
+    items = np.tile(np.arange(each), count)
+    some = Ratings.checked(users, items, values, low=1, high=5)
     seen = set()
-    for seed in range(60):
-        below = chances(liked, seed, of_users=True) < 0.4
+    for seed in range(100):
+        below = chances(some, seed, of_users=of_users) < fraction
         seen.add(int(below.sum()))
-        if 0 < below.sum() < 3:
-            split = user_split(liked, 0.4, seed, each_alone=True)
-            assert set(split.target.users) == set(np.flatnonzero(below))
-        else:
-            with pytest.raises(DataError, match=r"of 3 users with 5 likes or more (all|none) are"):
-                user_split(liked, 0.4, seed, each_alone=True)
-    assert seen == {0, 1, 2, 3}
+        split = partial(
+            user_split if of_users else random_split, some, fraction, seed, each_alone=True
+        )
+        if 0 < below.sum() < count:
+            parts = split()
+            test = parts.target if isinstance(parts, UserSplit) else parts.test
+            assert set(test.users) == set(np.flatnonzero(below))
+            continue
+        share = ("all", "smaller") if below.all() else ("none", "larger")
+        with pytest.raises(DataError, match="of {} .*{} are.* a {} share".format(count, *share)):
+            split()
+    assert seen == {*range(count + 1)}
 
 
 def test_words_of_the_documents_do_tell_and_the_statement_says_so() -> None:
