@@ -57,37 +57,24 @@ def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, nois
     )
 
 
-def test_grouping_keeps_every_rating_once_and_pads_little() -> None:
-    rng = np.random.default_rng(1)
-    lengths = np.minimum((rng.pareto(1.0, 800) * 10).astype(int) + 1, 900)
-    rows = np.repeat(np.arange(800), lengths).astype(np.int32)
-    columns = np.concatenate([rng.choice(1000, n, replace=False) for n in lengths]).astype(np.int32)
-    values = rng.random(rows.size)
-    side = group_rows(rows, columns, values, 820, 1000, 32)
-    assert list(side.empty_rows) == list(range(800, 820))
-    cells: list[tuple[int, int, float]] = []
-    for block in side.blocks:
-        inside = block.columns < 1000
-        assert (block.values[~inside] == 0).all()
-        of_rows = np.broadcast_to(block.rows[:, None], inside.shape)
-        parts = (of_rows[inside], block.columns[inside], block.values[inside])
-        cells += zip(*parts, strict=True)
-    assert sorted(cells) == sorted(zip(rows, columns, values, strict=True))
-    assert sum(block.columns.size for block in side.blocks) <= 1.15 * rows.size
-
-
 @pytest.mark.parametrize("rank", [8, 64])
-def test_result_does_not_depend_on_the_number_of_threads(
+def test_rows_of_any_length_are_solved_alike_whatever_the_number_of_threads(
     rank: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solve, "_BLOCK_BYTES", 20_000)
     monkeypatch.setattr(solve, "_BLOCK_BYTES_SMALL_RANK", 20_000)
     monkeypatch.setattr(solve, "_GATHER_BYTES", 9_000)
-    rows, columns, values, rng = problem(150, 120, 0.3, 5)
-    side = group_rows(rows, columns, values, 150, 120, rank)
+    rng = np.random.default_rng(1)
+    lengths = np.minimum((rng.pareto(1.0, 800) * 10).astype(int) + 1, 900)
+    rows = np.repeat(np.arange(800), lengths).astype(np.int32)
+    columns = np.concatenate([rng.choice(1000, n, replace=False) for n in lengths]).astype(np.int32)
+    values = rng.random(rows.size)
+    side = group_rows(rows, columns, values, 820, 1000, rank)
+    assert list(side.empty_rows) == list(range(800, 820))
     assert len(side.blocks) > 4
-    factors = rng.normal(0, 1, (120, rank))
-    expected = solved_rows(rows, columns, values, factors, 0.5, 150)
+    assert sum(block.columns.size for block in side.blocks) <= 1.15 * rows.size  # little padding
+    factors = rng.normal(0, 1, (1000, rank))
+    expected = solved_rows(rows, columns, values, factors, 0.5, 820)
     results = []
     for count in (1, 2, 5):
         with Workers(count) as workers:
@@ -97,32 +84,23 @@ def test_result_does_not_depend_on_the_number_of_threads(
     assert len(set(results)) == 1
 
 
-def test_fallback_solver_agrees() -> None:
-    rng = np.random.default_rng(0)
-    a = rng.normal(0, 1, (7, 30, 12))
-    spd = np.matmul(a.transpose(0, 2, 1), a) + np.eye(12)
-    for right in (rng.normal(0, 1, (7, 12)), rng.normal(0, 1, (7, 2, 12))):
-        half = np.triu(spd) + np.tril(
-            np.full_like(spd, 1e9), -1
-        )  # what is below the diagonal must not be read
-        np.testing.assert_allclose(
-            lapack.solve_spd(half.copy(), right), lapack._solve_lu(half, right), rtol=1e-10
-        )
-    # this SciPy exports the pointer; if not, the fallback above is what runs
-    assert lapack._ADDRESS is not None
-
-
 def without_numba() -> None:
     return None
 
 
-def test_compiled_loops_do_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_loops_do_the_same_to_the_last_bit_and_fallbacks_agree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("numba")
     assert lapack._loops() is not None
+    # this SciPy exports the pointer; if not, the fallback is what runs
+    assert lapack._ADDRESS is not None
     rng = np.random.default_rng(1)
     for size, many in ((1, None), (2, 1), (12, 3), (33, None), (128, 2)):
         a = rng.normal(0, 1, (9, 2 * size, size))
         spd = np.matmul(a.transpose(0, 2, 1), a) + np.eye(size)
+        # what is below the diagonal must not be read
+        spd = np.triu(spd) + np.tril(np.full_like(spd, 1e9), -1)
         right = rng.normal(0, 1, (9, size) if many is None else (9, many, size))
         weights = rng.random(a.shape[:2])
         compiled = lapack.solve_spd(spd.copy(), right)
@@ -131,6 +109,7 @@ def test_compiled_loops_do_the_same_to_the_last_bit(monkeypatch: pytest.MonkeyPa
             patch.setattr(lapack, "_loops", without_numba)
             np.testing.assert_array_equal(lapack.solve_spd(spd.copy(), right), compiled)
             np.testing.assert_array_equal(lapack.scale_rows(a, weights, np.empty_like(a)), scaled)
+        np.testing.assert_allclose(compiled, lapack._solve_lu(spd, right), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(scaled, a * weights[..., None], rtol=0, atol=0)
     assert lapack.solve_spd(np.empty((0, 3, 3)), np.empty((0, 3))).shape == (0, 3)
 

@@ -12,17 +12,15 @@ import pytest
 from randomgen import ChaCha
 
 from dpmc_core.datasets import own, user_datasets
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.store.store import RunStore
-from dpmc_core.experiments.studies.engine import study
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from dpmc_core.experiments.tasks.solve import noise_source, solve
+from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.mechanisms.secret import generators_of, secret_generator
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from tests.own.files import long_csv
@@ -151,6 +149,11 @@ def test_the_text_forms_of_a_secret_run_make_a_secret_run() -> None:
         exec(spec.python().rsplit("print", 1)[0], room)
         assert room["result"].spec == spec  # type: ignore[attr-defined]
     assert SECRET.repetition(7).seed == 7
+    settings = {k: v for k, v in SECRET.flat().items() if k not in ("algorithm", "task")}
+    runs = [one.spec for one in StudySpec.of("completion", "epsilon", settings, 2).plan()]
+    noisy = [spec for spec in runs if spec.flat().get("epsilon")]
+    assert noisy
+    assert all(spec.secret for spec in noisy)
     assert "secret" not in SECRET.replace(seed=7).to_json()  # a seed asks for what can be repeated
 
 
@@ -224,14 +227,6 @@ def test_a_file_on_the_command_line_draws_secret_noise(tmp_path: Path, terminal:
     assert seeded["rmse"] == again["rmse"]
 
 
-def test_repetitions_of_a_study_stay_secret() -> None:
-    settings = {k: v for k, v in SECRET.flat().items() if k not in ("algorithm", "task")}
-    spec = StudySpec.of("completion", "epsilon", settings, 1)
-    assert spec.base.secret
-    first, second = (study(spec).points() for _ in range(2))
-    assert [p.values for p in first] != [p.values for p in second]
-
-
 def test_two_releases_of_one_secret_spec_are_both_kept(tmp_path: Path) -> None:
     with RunStore(tmp_path / "runs.sqlite") as store:
         for _ in range(2):
@@ -254,37 +249,6 @@ def test_statements_say_whether_the_noise_is_public() -> None:
 def same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's keys, the same at every run of the tests: what is found is then no luck."""
     monkeypatch.setattr("secrets.randbits", random.Random(18).getrandbits)
-
-
-@pytest.mark.usefixtures("same_keys")
-def test_the_seed_of_a_repeatable_run_is_found_from_its_item_factors() -> None:
-    """Everybody but one user known: with the right seed the rest of the noise falls away.
-
-    A wrong seed leaves noise of its own, so that the right one is nearer by orders of magnitude; a
-    secret run has no right one, and its nearest is about as near as the next.
-    """
-    seeds = range(200)
-    spec = SECRET.replace(secret=False, epsilon=1.0)
-    ratings = run(spec).split.train
-    victim = int(np.argmin(np.bincount(ratings.users)))
-    known = ratings.take(ratings.users != victim)
-
-    def published(data: Ratings, one: RunSpec) -> np.ndarray:
-        *_, step = solve(one, data, workers=1)
-        return np.asarray(step.model.item_factors @ step.model.item_factors.T)
-
-    tried = [published(known, spec.replace(seed=s)) for s in seeds]
-
-    def apart(seen: np.ndarray) -> np.ndarray:
-        return np.array([np.linalg.norm(one - seen) for one in tried])
-
-    for seed in (3, 57, 190):
-        distances = apart(published(ratings, spec.replace(seed=seed)))
-        assert np.argmin(distances) == seed
-        assert distances[seed] < np.delete(distances, seed).min() / 10
-    for _ in range(3):
-        nearest, following = np.sort(apart(published(ratings, SECRET.replace(epsilon=1.0))))[:2]
-        assert nearest > following / 3
 
 
 @pytest.mark.nightly
