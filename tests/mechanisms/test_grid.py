@@ -36,7 +36,7 @@ def released(value: float, noise: Mechanism, sensitivity: float, step: float, se
 
 
 @pytest.mark.parametrize(
-    ("noise", "step"), zip(NOISES, (0.5, 0.125, 0.125, 0.5, 0.125), strict=True), ids=str
+    ("noise", "step"), [*zip(NOISES, (0.5, 0.125, 0.125, 0.5, 0.125), strict=True)], ids=str
 )
 def test_samples_follow_the_density_at_the_grid_points(noise: Mechanism, step: float) -> None:
     reach = 2000
