@@ -87,6 +87,8 @@ def with_(**changes: object) -> str:
         ('{"releases": []}', "from 1 to 200 kinds"),
         ('{"releases": [3]}', "release 1: entry = 3"),
         ('{"version": 9, "releases": [1]}', "version = 9"),
+        ('{"version": 1, "releases": [], "releases": [1]}', "a name is there twice"),
+        ('{"version": 1, "releases": [{"count": 1, "count": 2}]}', "a name is there twice"),
         (with_(mechanism=...), "release 1: mechanism = 'missing'"),
         (
             with_(mechanism={"name": "cauchy", "scale": 1}),
@@ -152,18 +154,6 @@ def test_one_of_the_two_sensitivities_is_enough() -> None:
     (two,) = ledger_from_text(with_(l1_sensitivity=..., l2_sensitivity=2.0, coordinates=9)).releases
     assert two.l1_sensitivity == pytest.approx(6.0)
     assert not one.sound  # what a file does not say is not a guarantee
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"version": 1, "releases": [], "releases": [1]}',
-        '{"version": 1, "releases": [{"count": 1, "count": 2}]}',
-    ],
-)
-def test_a_name_that_is_there_twice_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match="a name is there twice"):
-        ledger_from_text(text)
 
 
 def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
