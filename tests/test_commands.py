@@ -4,14 +4,12 @@ import os
 import re
 import shlex
 import tomllib
-import zipfile
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
+from tests.own.files import pictures_zip
 from tests.programs import run_python
 from tests.test_docs import ROOT, blocks
 
@@ -53,12 +51,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "items.csv").write_text("\n".join(["item,comedy", *listed]), "utf-8")
     outputs = [f"{k % 2},{rng.laplace() + k % 2}" for k in range(2000)]
     (tmp_path / "mine.csv").write_text("\n".join(["inside,count", *outputs]), "utf-8")
-    with zipfile.ZipFile(tmp_path / "faces.zip", "w") as archive:
-        for k in range(40):
-            image = BytesIO()
-            pixels = rng.integers(0, 255, (32, 32), dtype=np.uint8)
-            Image.fromarray(pixels).save(image, "PNG")
-            archive.writestr(f"{k}.png", image.getvalue())
+    (tmp_path / "faces.zip").write_bytes(pictures_zip(40))
     (tmp_path / "scores.csv").write_text("moments,dpals\n" + "0.4,0.1\n0.3,0.6\n" * 50, "utf-8")
     for page, name, less in (
         ("README.md", "my-sweep.toml", ("seeds = 10", "seeds = 1")),

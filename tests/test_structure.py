@@ -122,15 +122,6 @@ def test_the_code_does_not_grow(part: str) -> None:
     assert total > (1 - SLACK) * most, f"{part}: {total:,} tokens: lower MOST_TOKENS"
 
 
-def test_tokens_are_code_alone(tmp_path: Path) -> None:
-    path = tmp_path / "code.py"
-    path.write_text('"""Text."""\n\n# a comment\nx = f(1)\n\ndef f(\n    a):\n    "Text."\n')
-    assert tokens(path) == 12  # x = f ( 1 ) def f ( a ) :, and none of the texts
-    path = tmp_path / "text.py"
-    path.write_text("x = f\"{1 + 1:{'>'}3} of {f'{x}'}\" 'more'\n")
-    assert tokens(path) == 4
-
-
 def test_the_core_draws_nothing_and_looks_down_only() -> None:
     for path in CORE:
         room = path.relative_to(ROOT / "dpmc_core").parts[0]

@@ -7,8 +7,6 @@ import pytest
 
 from dpmc_core.mechanisms import Laplace
 
-__all__ = ["assert_near", "beyond", "density", "edge", "profile", "rho", "slope", "tail"]
-
 
 def assert_near(value, exact, rel: float = 1e-9, **more: float) -> None:
     """Digits in common, whatever kind of number both are."""
