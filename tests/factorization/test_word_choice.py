@@ -23,7 +23,7 @@ from dpmc_core.factorization.word_choice import MOST_DIFFERENT, choose_words, pl
 from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, Release, account, least_noise, state
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Budget, Curator
 from dpmc_core.privacy.ledger_file import ledger_from_dict
 from dpmc_core.privacy.tradeoff import of_ledger
 from tests.privacy.helpers import ledger
@@ -222,15 +222,6 @@ def test_two_documents_may_have_no_word_in_common() -> None:
     assert replaced.coordinates == 2 * once.coordinates == 2 * MOST_DIFFERENT
     assert replaced.l1_sensitivity == 2 * once.l1_sensitivity
     assert replaced.l2_sensitivity == pytest.approx(math.sqrt(2) * once.l2_sensitivity)
-
-
-def test_a_plan_leaves_room_for_what_was_spent() -> None:
-    part = Part(what="x", l1=1.0, l2=1.0, coordinates=1, share=1.0, source="y", unit="document")
-    spent = released_words(n=10_000, epsilon=2.0)
-    planned = plan({"x": part}, Budget(epsilon=2.0, spent=(spent,)))
-    epsilon = tightest(Ledger((spent, *planned.values())), 1e-5)
-    assert epsilon == pytest.approx(2.0, rel=1e-5)
-    assert epsilon <= 2.0
 
 
 @pytest.mark.parametrize("algorithm", ["moment-nmf", "private-nmf"])
