@@ -109,11 +109,6 @@ def test_what_is_released_does_not_depend_on_features(
     assert after > before - 0.01
 
 
-def test_features_that_are_not_there_are_refused_in_one_sentence() -> None:
-    with pytest.raises(ParameterError, match="no item features are known of"):
-        run(RunSpec.of(dataset="skewed", algorithm="moments", item_features="shrink"))
-
-
 @pytest.mark.parametrize(
     ("read", "arguments", "message"),
     [

@@ -259,6 +259,25 @@ def test_the_fitted_baseline_is_the_least_squares_solution(
     np.testing.assert_allclose(fitted.item_part, effects[30:-1] + effects[-1], atol=1e-4)
 
 
+def test_shrinkages_are_the_ratios_of_variances_where_the_squares_are_as_expected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against E y'Qy = tr(QV), with dense projections Q and the covariance V of all ratings."""
+    monkeypatch.setattr(baselines, "USUAL_WEIGHT", 0.0)
+    data = skewed(40, 25, 300, seed=1)
+    n, sides = len(data), [side.toarray() for side in indicators(data)]
+    covariance = 0.3 * sides[0] @ sides[0].T + 0.5 * sides[1] @ sides[1].T + 1.2 * np.eye(n)
+    centring = np.eye(n) - 1 / n
+    centred = centring @ covariance @ centring
+    spreads = []
+    for side in sides:
+        onto = side @ np.linalg.pinv(side)
+        sizes = side.sum(axis=0)
+        spreads.append(np.array([(sizes > 0).sum(), np.trace(onto @ centred), sizes @ sizes]))
+    found = baselines._shrinkages(n, float(np.trace(centred)), *spreads)
+    assert found == pytest.approx((1.2 / 0.3, 1.2 / 0.5), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "data",
     [
