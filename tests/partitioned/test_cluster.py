@@ -42,16 +42,16 @@ def result_of(layout: Layout, place: Path, engine: Engine | None = None, **setti
 
 
 class Killing:
-    """An engine one of whose workers is killed in the middle of each of the sums ``markers``."""
+    """An engine one of whose workers is killed in the middle of the ``turn``-th sum."""
 
-    def __init__(self, engine: Engine, markers: dict[int, Path]) -> None:
-        self._engine, self._markers, self._sums = engine, markers, 0
+    def __init__(self, engine: Engine, turn: int, marker: Path) -> None:
+        self._engine, self._turn, self._marker = engine, turn, marker
         self.each = engine.each
 
     def total(self, work: Any, n: int, tell: Any) -> Any:
-        self._sums += 1
-        if self._sums in self._markers:
-            work = Deadly(work, n - 2, str(self._markers[self._sums]))
+        self._turn -= 1
+        if self._turn == 0:
+            work = Deadly(work, n - 2, str(self._marker))
         return self._engine.total(work, n, tell)
 
 
@@ -68,14 +68,15 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) ->
             address, _ = stack.enter_context(cluster(tmp_path, 2))
             wait_for_workers(address, 2)
         engine = stack.enter_context(engine_at(address, 2))
-        place, markers = tmp_path / "run", {turn: tmp_path / f"killed-{turn}" for turn in (1, 3, 4)}
-        result = result_of(layout, place, Killing(engine, markers))
-        assert all(marker.exists() for marker in markers.values())
-        assert released(place).keys() == usual.keys()
-        for name, numbers in released(place).items():
-            np.testing.assert_allclose(numbers, usual[name], rtol=1e-10, atol=1e-10)
-        assert result.ledger == here.ledger
-        assert result.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
+        for turn in (1, 3, 4):
+            place, marker = tmp_path / f"run-{turn}", tmp_path / f"killed-{turn}"
+            result = result_of(layout, place, Killing(engine, turn, marker))
+            assert marker.exists()
+            assert released(place).keys() == usual.keys()
+            for name, numbers in released(place).items():
+                np.testing.assert_allclose(numbers, usual[name], rtol=1e-10, atol=1e-10)
+            assert result.ledger == here.ledger
+            assert result.errors.test_rmse == pytest.approx(here.errors.test_rmse, rel=1e-10)
 
 
 @pytest.mark.long
