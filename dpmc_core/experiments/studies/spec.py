@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -53,23 +53,42 @@ class Cell:
     fresh: bool = False
 
 
-def _noisy(s: Settings, algorithm: str, epsilon: float | None, **changes: Any) -> RunSpec:
+def _along(
+    s: Settings,
+    name: str,
+    places: Iterable[float] | Mapping[float, float],
+    lines: Mapping[str, Settings],
+    *,
+    fresh: bool = False,
+) -> list[Cell]:
+    """Each of the ``lines`` (title → what its runs have beside the settings ``s``) at each of the
+    ``places``, which are values of the parameter ``name`` or stand for them.
+    """
+    values = places if isinstance(places, Mapping) else {x: x for x in places}
+    return [
+        Cell(title, x, RunSpec.fitting(s, **{**line, name: value}), fresh)
+        for title, line in lines.items()
+        for x, value in values.items()
+    ]
+
+
+def _private(s: Settings, algorithm: str, epsilon: float | None = None, **more: Any) -> Settings:
     mechanism = s.get("mechanism", "none")
-    noise = {
+    return {
+        "algorithm": algorithm,
         "mechanism": "gaussian" if mechanism == "none" else mechanism,
         "epsilon": epsilon,
         "variance": None,
+        **more,
     }
-    return RunSpec.fitting(s, algorithm=algorithm, **{**noise, **changes})
 
 
-def _published(s: Settings, epsilon: float, **changes: Any) -> RunSpec:
-    gaussian = {**s, "mechanism": "gaussian"}  # the only noise it has
-    return _noisy(gaussian, "private-nmf-published", epsilon, **changes)
+def _published(epsilon: float | None = None, **more: Any) -> Settings:
+    return _private({}, "private-nmf-published", epsilon, **more)  # Gaussian noise is all it has
 
 
-def _quiet(s: Settings, algorithm: str, **changes: Any) -> RunSpec:
-    return RunSpec.fitting(s, algorithm=algorithm, mechanism="none", **changes)
+def _quiet(algorithm: str, **more: Any) -> Settings:
+    return {"algorithm": algorithm, "mechanism": "none", **more}
 
 
 def _total(s: Settings) -> float:
@@ -80,155 +99,131 @@ def _title(algorithm: str) -> str:
     return ALGORITHMS[algorithm].title
 
 
+def _at_epsilon(s: Settings, algorithm: str, epsilon: float) -> dict[str, Settings]:
+    return {f"{_title(algorithm)}, ε = {epsilon:g}": _private(s, algorithm, epsilon)}
+
+
+def _against_epsilon(
+    s: Settings, private: Iterable[str], quiet: Mapping[str, Settings]
+) -> list[Cell]:
+    lines = {_title(name): _private(s, name) for name in private}
+    return _along(s, "epsilon", EPSILONS, lines) + _along(s, "epsilon", _ends(EPSILONS), quiet)
+
+
+def _ends(places: Sequence[float]) -> tuple[float, float]:
+    return places[0], places[-1]
+
+
 def _by_epsilon(s: Settings) -> list[Cell]:
-    ends = (EPSILONS[0], EPSILONS[-1])
-    rivals = RIVALS[s["task"]]
-    return [Cell(_title(a), e, _noisy(s, a, e)) for a in rivals for e in EPSILONS] + [
-        Cell(f"{_title(a)}, no noise", e, _quiet(s, a)) for a in ("moments", "dpals") for e in ends
-    ]
+    quiet = {f"{_title(name)}, no noise": _quiet(name) for name in ("moments", "dpals")}
+    return _against_epsilon(s, RIVALS[s["task"]], quiet)
 
 
 def _by_users(s: Settings) -> list[Cell]:
-    epsilon = _total(s)
-    rows = _quiet(s, "moments").data.sizes[0]
-    part = {share: float(number_of_users(share, rows)) for share in SHARES_OF_USERS}
-    return [
-        Cell(_title(a), users, _noisy(s, a, epsilon, user_share=share))
-        for a in RIVALS["rate"]
-        for share, users in part.items()
-    ] + [
-        Cell("One-shot moments, no noise", users, _quiet(s, "moments", user_share=share))
-        for share, users in part.items()
-    ]
+    rows = RunSpec.fitting(s, **_quiet("moments")).data.sizes[0]
+    shares = {float(number_of_users(share, rows)): share for share in SHARES_OF_USERS}
+    lines = {_title(name): _private(s, name, _total(s)) for name in RIVALS["rate"]}
+    lines["One-shot moments, no noise"] = _quiet("moments")
+    return _along(s, "user_share", shares, lines)
 
 
 def _by_share(s: Settings) -> list[Cell]:
-    return [
-        Cell(f"ε = {e:g}", b, _noisy(s, "dpals", e, item_share=b))
-        for e in (1.0, 5.0, 20.0)
-        for b in SHARES_OF_ITEMS
-    ] + [Cell("no noise", b, _quiet(s, "dpals", item_share=b)) for b in SHARES_OF_ITEMS]
+    lines = {f"ε = {e:g}": _private(s, "dpals", e) for e in (1.0, 5.0, 20.0)}
+    return _along(s, "item_share", SHARES_OF_ITEMS, {**lines, "no noise": _quiet("dpals")})
 
 
 def _by_rank(s: Settings) -> list[Cell]:
-    return (
-        [
-            Cell(f"DPALS, ε = {e:g}", r, _noisy(s, "dpals", e, rank=r))
-            for e in (1.0, 10.0)
-            for r in RANKS
-        ]
-        + [Cell("DPALS, no noise", r, _quiet(s, "dpals", rank=r)) for r in RANKS]
-        + [Cell("One-shot moments, ε = 10", r, _noisy(s, "moments", 10.0, rank=r)) for r in RANKS]
-    )
+    lines = {
+        **_at_epsilon(s, "dpals", 1.0),
+        **_at_epsilon(s, "dpals", 10.0),
+        "DPALS, no noise": _quiet("dpals"),
+        **_at_epsilon(s, "moments", 10.0),
+    }
+    return _along(s, "rank", RANKS, lines)
 
 
 def _by_projection(s: Settings) -> list[Cell]:
-    names = {"inner": "before λ is added", "printed": "as printed", "off": "off"}
-    return [
-        Cell(title, e, _noisy(s, "dpals", e, projection=name))
-        for name, title in names.items()
-        for e in (2.0, 5.0, 10.0, 20.0, 50.0)
-    ]
+    names = {"before λ is added": "inner", "as printed": "printed", "off": "off"}
+    lines = {title: _private(s, "dpals", projection=name) for title, name in names.items()}
+    return _along(s, "epsilon", (2.0, 5.0, 10.0, 20.0, 50.0), lines)
 
 
 def _by_sampling(s: Settings) -> list[Cell]:
-    uniform, adaptive, weights = ({"sampling": n} for n in ("uniform", "adaptive", "weights"))
-    noisy: dict[str, Settings] = {
-        "uniform": uniform,
-        "adaptive": adaptive,
-        "by weights": weights,
-        "adaptive, no projection": {**adaptive, "projection": "off"},
+    private = {
+        "uniform": {"sampling": "uniform"},
+        "adaptive": {"sampling": "adaptive"},
+        "by weights": {"sampling": "weights"},
+        "adaptive, no projection": {"sampling": "adaptive", "projection": "off"},
     }
-    everything = {**uniform, "items_per_user": int(ITEMS_PER_USER.high)}
-    quiet: dict[str, Settings] = {
-        "uniform": uniform,
-        "adaptive": adaptive,
-        "all ratings": everything,
-    }
-    return [
-        Cell(name, b, _noisy(s, "dpals", 10.0, **changes, item_share=b))
-        for name, changes in noisy.items()
-        for b in SHARES_OF_ITEMS
-    ] + [
-        Cell(f"{name}, no noise", b, _quiet(s, "dpals", **changes, item_share=b))
-        for name, changes in quiet.items()
-        for b in SHARES_OF_ITEMS
-    ]
+    lines = {name: _private(s, "dpals", 10.0, **more) for name, more in private.items()}
+    for name in ("uniform", "adaptive"):
+        lines[f"{name}, no noise"] = _quiet("dpals", sampling=name)
+    everything = int(ITEMS_PER_USER.high)
+    lines["all ratings, no noise"] = _quiet("dpals", sampling="uniform", items_per_user=everything)
+    return _along(s, "item_share", SHARES_OF_ITEMS, lines)
 
 
 def _by_rate(s: Settings) -> list[Cell]:
-    epsilon = _total(s)
+    users = RunSpec.fitting(s, **_quiet("dpals")).data.sizes[0]
     lines = {
-        f"DPALS, ε = {epsilon:g}": _noisy(s, "dpals", epsilon),
-        f"One-shot moments, ε = {epsilon:g}": _noisy(s, "moments", epsilon),
-        "DPALS, no noise": _quiet(s, "dpals"),
+        **_at_epsilon(s, "dpals", _total(s)),
+        **_at_epsilon(s, "moments", _total(s)),
+        "DPALS, no noise": _quiet("dpals"),
     }
-    return [
-        Cell(name, n, spec.replace(n_users=n), fresh=True)
-        for name, spec in lines.items()
-        for n in (max(round(share * spec.data.sizes[0]), 2) for share in HALVES)
-    ]
+    sizes = (max(round(share * users), 2) for share in HALVES)
+    return _along(s, "n_users", sizes, lines, fresh=True)
 
 
 def _by_exponents(s: Settings) -> list[Cell]:
-    return [
-        Cell(
-            f"μ = {mu:g}, ν = {nu:g}",
-            b,
-            _noisy(s, "dpals", _total(s), item_exponent=mu, user_exponent=nu, item_share=b),
+    lines = {
+        f"μ = {mu:g}, ν = {nu:g}": _private(
+            s, "dpals", _total(s), item_exponent=mu, user_exponent=nu
         )
         for mu, nu in ((0.0, 0.0), (0.5, 1.0), (1.0, 1.0))
-        for b in SHARES_OF_ITEMS
-    ]
+    }
+    return _along(s, "item_share", SHARES_OF_ITEMS, lines)
 
 
 def _by_early_noise(s: Settings) -> list[Cell]:
-    # without noise first: each run with noise is held against that of its seed
-    quiet = _quiet(s, "als")
-    noisy = max(quiet.length // 5, 1)
-    return [Cell("no noise", v, quiet) for v in (VARIANCES[0], VARIANCES[-1])] + [
-        Cell(
-            FAMILIES[name].title,
-            v,
-            _noisy({**s, "mechanism": name}, "als", None, variance=v, noisy_iterations=noisy),
-        )
+    noisy = max(RunSpec.fitting(s, **_quiet("als")).length // 5, 1)
+    lines = {
+        FAMILIES[name].title: _private({"mechanism": name}, "als", noisy_iterations=noisy)
         for name in RUN_FAMILIES
-        for v in VARIANCES
-    ]
+    }
+    # without noise first: each run with noise is held against that of its seed
+    quiet = _along(s, "variance", _ends(VARIANCES), {"no noise": _quiet("als")})
+    return quiet + _along(s, "variance", VARIANCES, lines)
 
 
 def _parts_by_epsilon(s: Settings) -> list[Cell]:
-    lines = (("NMF, no noise", "nmf"), ("Private NMF, corrected, no noise", "private-nmf"))
-    return [
-        Cell(_title(a), e, _noisy(s, a, e)) for a in ("moment-nmf", "private-nmf") for e in EPSILONS
-    ] + [
-        Cell(name, e, _quiet(s, algorithm))
-        for name, algorithm in lines
-        for e in (EPSILONS[0], EPSILONS[-1])
-    ]
+    quiet = {
+        "NMF, no noise": _quiet("nmf"),
+        "Private NMF, corrected, no noise": _quiet("private-nmf"),
+    }
+    return _against_epsilon(s, ("moment-nmf", "private-nmf"), quiet)
 
 
 def _by_round(s: Settings) -> list[Cell]:
     # for one replaced by another, as the paper counts: one number ε must mean one promise
     alike = {n: v for n, v in s.items() if n not in ("rounds", "inner")}
     alike |= {"mechanism": "gaussian", "neighbours": "replace-one"}
-    quiet = _quiet(s, "private-nmf-published")
+    quiet = _quiet("private-nmf-published")
     delta = limits.check("account_delta", s.get("delta", 1e-5))
-    total = {e: overall_epsilon(e, quiet.length, delta) for e in ROUND_EPSILONS}
+    rounds = RunSpec.fitting(s, **quiet).length
+    corrected = {
+        "corrected, same overall ε": _private(alike, "private-nmf"),
+        "One-shot moment NMF, same overall ε": _private(alike, "moment-nmf"),
+    }
+    published = {"as published (not private)": _published()}
     return (
-        [Cell("as published (not private)", e, _published(s, e)) for e in ROUND_EPSILONS]
-        + [
-            Cell("as published, no noise", e, quiet)
-            for e in (ROUND_EPSILONS[0], ROUND_EPSILONS[-1])
-        ]
-        + [
-            Cell(f"{title}, same overall ε", e, _noisy(alike, algorithm, total[e]))
-            for title, algorithm in (
-                ("corrected", "private-nmf"),
-                ("One-shot moment NMF", "moment-nmf"),
-            )
-            for e in ROUND_EPSILONS
-        ]
+        _along(s, "epsilon", ROUND_EPSILONS, published)
+        + _along(s, "epsilon", _ends(ROUND_EPSILONS), {"as published, no noise": quiet})
+        + _along(
+            alike,
+            "epsilon",
+            {e: overall_epsilon(e, rounds, delta) for e in ROUND_EPSILONS},
+            corrected,
+        )
     )
 
 
@@ -244,53 +239,34 @@ def overall_epsilon(epsilon: float, rounds: int, delta: float) -> float:
 
 
 def _by_parts(s: Settings) -> list[Cell]:
-    smallest = _quiet(s, "nmf", rank=2)
-    epsilon, out = _total(s), []
-    for k in PARTS[smallest.data.entry.holds]:
-        if k <= smallest.data.largest_rank:
-            moments = _noisy(s, "moment-nmf", epsilon, rank=k)
-            out.append(Cell("NMF, no noise", k, _quiet(s, "nmf", rank=k)))
-            out.append(Cell(f"One-shot moment NMF, ε = {epsilon:g}", k, moments))
-    return out
+    smallest = RunSpec.fitting(s, **_quiet("nmf", rank=2)).data
+    lines = {"NMF, no noise": _quiet("nmf"), **_at_epsilon(s, "moment-nmf", _total(s))}
+    parts = (k for k in PARTS[smallest.entry.holds] if k <= smallest.largest_rank)
+    return [cell for k in parts for cell in _along(s, "rank", [k], lines)]
 
 
 def _by_people(s: Settings) -> list[Cell]:
-    epsilon, out = _total(s), []
-    for n in PEOPLE:
-        for name, spec in (
-            (
-                f"One-shot moment NMF, ε = {epsilon:g}",
-                _noisy(s, "moment-nmf", epsilon, n_samples=n),
-            ),
-            (
-                f"Private NMF, corrected, ε = {epsilon:g}",
-                _noisy(s, "private-nmf", epsilon, n_samples=n),
-            ),
-            ("as published (not private)", _published(s, 0.5, rounds=100, n_samples=n)),
-        ):
-            out.append(Cell(name, n, spec, fresh=True))
-    return out
+    lines = {
+        **_at_epsilon(s, "moment-nmf", _total(s)),
+        **_at_epsilon(s, "private-nmf", _total(s)),
+        "as published (not private)": _published(0.5, rounds=100),
+    }
+    return [c for n in PEOPLE for c in _along(s, "n_samples", [n], lines, fresh=True)]
 
 
 def _by_corruption(s: Settings) -> list[Cell]:
-    epsilon = _total(s)
     robust = RunSpec.of(algorithm="robust-nmf").algorithm
     steps, penalty = robust.inner, robust.outlier_penalty  # as many steps for both
+    lines = {
+        "NMF, no noise": _quiet("nmf", inner=steps),
+        "Robust NMF, no noise": _quiet("robust-nmf"),
+        **_at_epsilon(s, "moment-nmf", _total(s)),
+        "as published (not private)": _published(0.5, rounds=40, outlier_penalty=penalty),
+    }
     return [
-        Cell(name, share, spec, fresh=share > 0)
+        cell
         for share in CORRUPTED
-        for name, spec in (
-            ("NMF, no noise", _quiet(s, "nmf", inner=steps, contaminated=share)),
-            ("Robust NMF, no noise", _quiet(s, "robust-nmf", contaminated=share)),
-            (
-                f"One-shot moment NMF, ε = {epsilon:g}",
-                _noisy(s, "moment-nmf", epsilon, contaminated=share),
-            ),
-            (
-                "as published (not private)",
-                _published(s, 0.5, rounds=40, outlier_penalty=penalty, contaminated=share),
-            ),
-        )
+        for cell in _along(s, "contaminated", [share], lines, fresh=share > 0)
     ]
 
 
