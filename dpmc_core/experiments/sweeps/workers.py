@@ -82,7 +82,7 @@ class Workers:
         self._remote, self._connection = connection is not None, connection
         # what has a share of its own needs a process of its own
         self.here = jobs == 1 and share == ALL and not self._remote
-        self.each: list[Worker | ClusterWorker] = []  # as many as were needed
+        self.each: list[Worker] = []  # as many as were needed
         self._sets, self._share = tuple(sets), share
         self._seconds: float | None = None  # of a run, as far as is known
         self._noted = ""  # of a turn that is over
@@ -175,7 +175,8 @@ class Workers:
         call.
         """
         while len(self.each) < count:
-            self.each.append(self._another())
+            at, share = self._connection, self._share
+            self.each.append(Worker(share) if at is None else ClusterWorker(at, share))
         stop, over = threading.Event(), object()
         results: queue.Queue[Any] = queue.Queue()
 
@@ -233,11 +234,6 @@ class Workers:
             stop.set()
             for thread in threads:
                 thread.join()
-
-    def _another(self) -> Worker | ClusterWorker:
-        if self._connection is None:
-            return Worker(self._share)
-        return ClusterWorker(self._connection, self._share)
 
     def _give_way(self, at_work: Sequence[int] = ()) -> None:
         """Where something waits for a place on the cluster, give back those of the workers that

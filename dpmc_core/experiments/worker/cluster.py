@@ -9,14 +9,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
 from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError, ParameterError
-from dpmc_core.experiments.worker.process import ALL, Share
+from dpmc_core.experiments.worker.process import ALL, LocalProcess, Process, Share
 from dpmc_core.experiments.worker.remote import RemoteProcess, answered, silence_dask, workers_of
 from dpmc_core.experiments.worker.worker import Steps, Worker, WorkerError, WorkerLostError
 
@@ -178,9 +178,9 @@ class Connection:
             self._close()
 
 
-class ClusterWorker:
-    """Draws results as ``worker.Worker`` does, each job in a new process on a worker of the
-    cluster of ``connection`` with its ``share`` of it: whatever it held ends with the job.
+class ClusterWorker(Worker):
+    """A ``Worker`` whose process is on a worker of the cluster of ``connection``, a new one for
+    each job, with its ``share`` of it: whatever it held ends with the job.
 
     Own data goes to workers that are told to hold it. Where there are none, or no cluster, a
     process of this machine computes, and ``note`` says so. Where a worker is lost, what it had not
@@ -189,42 +189,21 @@ class ClusterWorker:
     """
 
     def __init__(self, connection: Connection, share: Share = ALL) -> None:
-        self._connection, self._share = connection, share
-        self._here = Worker(share)
-        self._worker: Worker | None = None
+        super().__init__(share)
+        self._connection = connection
         self._held_before, self._kept = 0, False
-        self.note = ""
-
-    @property
-    def pid(self) -> int | None:
-        """The number of a process of this machine."""
-        return self._here.pid
-
-    @property
-    def ready(self) -> bool:
-        """See ``Worker.ready``."""
-        return self._worker is not None and self._worker.ready
-
-    @property
-    def busy(self) -> float:
-        """See ``Worker.busy``."""
-        return self._here.busy
 
     @property
     def held(self) -> int:
-        """See ``Worker.held``."""
-        return self._held_before + (0 if self._worker is None else self._worker.held)
+        return self._held_before + super().held
 
     def start_aside(self) -> None:
         """Reach the cluster without waiting for it."""
         threading.Thread(target=self._connection.client, daemon=True).start()
 
     def close(self) -> None:
-        """End the process, if there is one."""
         self._kept = False
-        for worker in (self._worker, self._here):
-            if worker is not None:
-                worker.close()
+        super().close()
 
     def draw(
         self,
@@ -244,7 +223,7 @@ class ClusterWorker:
         self.note, self._held_before, done = "", 0, 0
         here = ""
         for attempt in range(_TRIES):
-            if self._worker is None or sets or not self._kept:
+            if sets or not self._kept:
                 self._leave()
                 until = time.monotonic() + self._connection.patience
                 while self._connection.client() is None and time.monotonic() < until:
@@ -252,16 +231,18 @@ class ClusterWorker:
                         break
                     yield None
                     time.sleep(_LOOK)
-                self._worker = self._chosen(bool(sets), here)
+                self._starter = self._chosen(bool(sets), here)
+                if self._remote:
+                    self.close()
             self._kept = False
             shown = False  # something of a spec that is not finished
-            drawn = self._worker.draw(steps, specs[done:], sets, most=most, private=private)
+            drawn = super().draw(steps, specs[done:], sets, most=most, private=private)
             first, began = done, time.monotonic()
             try:
                 for outcome in drawn:
                     if self.note in ("", WAITING):
-                        late = time.monotonic() - began > _TURN and not self._worker.ready
-                        self.note = WAITING if late and self._worker is not self._here else ""
+                        late = time.monotonic() - began > _TURN and not self.ready
+                        self.note = WAITING if late and self._remote else ""
                     if outcome is None:
                         yield None
                         continue
@@ -290,7 +271,7 @@ class ClusterWorker:
                         "later, or choose a smaller dataset or rank."
                     ) from None
                 self.note = _ANEW
-                self._held_before += self._worker.held
+                self._held_before += super().held
             finally:
                 drawn.close()
                 if not self._kept:
@@ -300,11 +281,15 @@ class ClusterWorker:
 
     def _leave(self) -> None:
         """Give the place on the cluster back, if it has one."""
-        if self._worker is not None and self._worker is not self._here:
-            self._worker.close()
+        if self._remote:
+            self.close()
 
-    def _chosen(self, own: bool, here: str) -> Worker:
-        """On the cluster, or for a reason ``here``."""
+    @property
+    def _remote(self) -> bool:
+        return self._starter is not LocalProcess
+
+    def _chosen(self, own: bool, here: str) -> Callable[[Share], Process]:
+        """What starts its process: on the cluster, or for a reason ``here``."""
         client = None if here else self._connection.client()
         with suppress(Exception):
             if client is not None and own and not workers_of(client, own=True):
@@ -314,5 +299,5 @@ class ClusterWorker:
         if client is None or here:
             why = _NONE_HERE if self._connection.without_workers else _HERE
             self.note = here or why
-            return self._here
-        return Worker(self._share, partial(RemoteProcess, client, own=own))
+            return LocalProcess
+        return partial(RemoteProcess, client, own=own)

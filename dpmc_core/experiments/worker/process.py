@@ -1,8 +1,8 @@
 """The process that a worker computes in, as its parent sees it, and the messages between them.
 
 Provides ``Share``, what a process may take of the machine; ``Sender``, ``send`` and ``receive`` of
-pickled messages, in which large data is sent once; ``Process``, what can be done with one;
-``LocalProcess``, one of this machine; and ``Spawned``, which starts it.
+pickled messages, in which large data is sent once; ``Process``, what can be done with one; and
+``LocalProcess``, one of this machine.
 """
 
 import ctypes
@@ -265,12 +265,14 @@ class Process(ABC):
         """End it."""
 
 
-class Spawned:
-    """A process that takes its ``share``, with a temporary folder of its own in ``place`` ("": the
-    system's), which goes when it ends. Raises ``OSError``.
+class LocalProcess(Process):
+    """A process of this machine that takes its ``share`` of it, with a temporary folder of its own
+    in ``place`` ("": the system's), which goes when it ends. What it writes arrives in ``inbox``,
+    or with ``raw`` is read from ``outbound`` by whoever started it. Raises ``OSError``.
     """
 
-    def __init__(self, share: Share, place: str = "") -> None:
+    def __init__(self, share: Share, place: str = "", *, raw: bool = False) -> None:
+        super().__init__()
         folder = tempfile.mkdtemp(prefix="dpmc-worker-", dir=place or None)
         # also where nobody ends it: it died by itself, or this process exits
         self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -291,45 +293,12 @@ class Spawned:
         except OSError:
             self._clean()
             raise
-        self.pid = self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.poll() is None
-
-    @property
-    def inbound(self) -> IO[bytes]:
-        """Where it reads."""
         assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def outbound(self) -> IO[bytes]:
-        """Where it writes."""
         assert self._process.stdout is not None
-        return self._process.stdout
-
-    def end(self) -> None:
-        """Kill it."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self.inbound, self.outbound):
-            with suppress(OSError):
-                pipe.close()
-        self._clean()
-
-
-class LocalProcess(Process):
-    """A process of this machine with its ``share`` of it. Raises ``OSError``."""
-
-    def __init__(self, share: Share) -> None:
-        super().__init__()
-        self._process = Spawned(share)
-        reading = threading.Thread(
-            target=receive, args=(self._process.outbound, self.inbox), daemon=True
-        )
-        reading.start()
+        self._inbound, self.outbound = self._process.stdin, self._process.stdout
+        if not raw:
+            reading = (self.outbound, self.inbox)
+            threading.Thread(target=receive, args=reading, daemon=True).start()
 
     @property
     def pid(self) -> int | None:
@@ -337,7 +306,7 @@ class LocalProcess(Process):
 
     @property
     def alive(self) -> bool:
-        return self._process.alive
+        return self._process.poll() is None
 
     @property
     def busy(self) -> float:
@@ -348,7 +317,13 @@ class LocalProcess(Process):
         return 0.0
 
     def send(self, content: bytes) -> None:
-        send(self._process.inbound, content)
+        send(self._inbound, content)
 
     def close(self) -> None:
-        self._process.end()
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._inbound, self.outbound):
+            with suppress(OSError):
+                pipe.close()
+        self._clean()

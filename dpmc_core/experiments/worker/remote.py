@@ -7,33 +7,33 @@ which data, goes from here to that worker directly: the scheduler sees a name.
 
 import logging
 import os
+import queue
 import threading
 import time
 import uuid
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from dpmc_core import __version__
-from dpmc_core.experiments.worker.process import Process, Share, Spawned, receive, send
+from dpmc_core.experiments.worker.process import LocalProcess, Process, Share, receive
 
 _ALONE = 15.0  # seconds without anybody who asks, after which a process is ended
-_CHUNK, _MOST = 1_000_000, 32_000_000  # bytes that are read, and kept until somebody takes them
+# bytes that are read at once, as many as a pipe holds, and how often so many are kept until
+# somebody takes them
+_CHUNK, _MOST = 65_536, 500
 _LOOK = 0.05
 
 
 @dataclass(eq=False)
 class _Seat:
-    process: Spawned
+    process: LocalProcess
     last_contact: float
-    written: deque[bytes] = field(default_factory=deque)
-    given: deque[bytes] = field(default_factory=deque)
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    held: int = 0
-    read_all: bool = False
+    # b"" is the last that each has
+    written: queue.Queue[bytes] = field(default_factory=partial(queue.Queue, _MOST))
+    given: queue.Queue[bytes] = field(default_factory=queue.Queue)
     leaving: bool = False
 
 
@@ -67,7 +67,7 @@ def hold(name: str, share: Share, release: str) -> None:
     from distributed import get_worker
 
     # what it keeps on this machine goes with the worker, too
-    process = Spawned(share, str(get_worker().local_directory))
+    process = LocalProcess(share, str(get_worker().local_directory), raw=True)
     seat = _seats[name] = _Seat(process, time.monotonic())
     for work in (_read, _write):
         threading.Thread(target=work, args=(seat,), name="dpmc-seat", daemon=True).start()
@@ -76,10 +76,9 @@ def hold(name: str, share: Share, release: str) -> None:
             time.sleep(_LOOK)
     finally:
         _seats.pop(name, None)
-        with seat.changed:
-            seat.leaving = True
-            seat.changed.notify_all()
-        process.end()
+        seat.leaving = True
+        seat.given.put(b"")
+        process.close()
 
 
 def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool] | None:
@@ -93,14 +92,11 @@ def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool
         return None
     seat.last_contact = time.monotonic()
     try:
-        with seat.changed:
-            seat.given.extend(messages)
-            written, last = b"".join(seat.written), seat.read_all
-            seat.written.clear()
-            seat.held = 0
-            seat.leaving = seat.leaving or leave
-            seat.changed.notify_all()
-        return written, last
+        for message in messages:
+            seat.given.put(message)
+        written = [seat.written.get() for _ in range(seat.written.qsize())]  # nobody else takes
+        seat.leaving = seat.leaving or leave
+        return b"".join(written), b"" in written
     except Exception:  # noqa: BLE001 - for want of memory, for one
         seat.leaving = True
         return b"", True
@@ -108,28 +104,22 @@ def exchange(name: str, messages: list[bytes], leave: bool) -> tuple[bytes, bool
 
 def _read(seat: _Seat) -> None:
     """Take what the process writes, no more than anybody takes away."""
-    with suppress(OSError, ValueError):
-        while chunk := seat.process.outbound.read1(_CHUNK):  # type: ignore[attr-defined]
-            with seat.changed:
-                seat.written.append(chunk)
-                seat.held += len(chunk)
-                while seat.held > _MOST and not seat.leaving:
-                    seat.changed.wait()
-    with seat.changed:
-        seat.read_all = True
+    chunk = b"more"
+    while chunk and not seat.leaving:
+        chunk = b""
+        with suppress(OSError, ValueError):
+            chunk = seat.process.outbound.read1(_CHUNK)  # type: ignore[attr-defined]
+        while not seat.leaving:
+            with suppress(queue.Full):
+                seat.written.put(chunk, timeout=_LOOK)
+                break
 
 
 def _write(seat: _Seat) -> None:
     """Give the process what is there for it, in a thread that may wait for it."""
     with suppress(OSError, ValueError):
-        while True:
-            with seat.changed:
-                while not seat.given and not seat.leaving:
-                    seat.changed.wait()
-                if seat.leaving:
-                    return
-                message = seat.given.popleft()
-            send(seat.process.inbound, message)
+        while message := seat.given.get():
+            seat.process.send(message)
             del message  # it may hold somebody's data, and the next one may be long in coming
 
 

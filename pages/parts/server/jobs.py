@@ -32,13 +32,13 @@ from dpmc_core.experiments.tasks.audit import audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.process import too_large
-from dpmc_core.experiments.worker.worker import Steps
+from dpmc_core.experiments.worker.worker import Steps, Worker
 from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
 from pages.parts.server import logs, progress, queue, run_store, settings
 from pages.parts.server.job import Box, Job
-from pages.parts.server.queue import AnyWorker, Pool, TooManyJobs
+from pages.parts.server.queue import Pool, TooManyJobs
 
 __all__ = ["Job", "TooManyJobs"]
 
@@ -95,7 +95,7 @@ def start_many(kind: str, spec: SweepSpec | StudySpec | ModelPlan, store: Runs) 
     """
     job, box = Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)), _box()
 
-    def work(_: AnyWorker) -> None:
+    def work(_: Worker) -> None:
         workers = queue.many(RUNS_AT_ONCE, job.sets)
         results = _MANY[type(spec)](spec, store, workers=workers)
 
@@ -224,7 +224,7 @@ def make_ahead(examples: Sequence[tuple[RunSpec, ...]]) -> None:
 
 
 def _make(
-    worker: AnyWorker | None,
+    worker: Worker | None,
     examples: Mapping[tuple[RunSpec, ...], Future[list[Any]]],
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
@@ -260,10 +260,10 @@ def _drawn_here(specs: tuple[RunSpec, ...]) -> Generator[tuple[int, Any, bool] |
 
 def _drawn(
     job: Job, box: Box, steps: Steps, progress_of: Callable[[int, Any], tuple[int, int]]
-) -> Callable[[AnyWorker], None]:
+) -> Callable[[Worker], None]:
     """The work of a job whose results a worker draws: runs advance together."""
 
-    def work(worker: AnyWorker) -> None:
+    def work(worker: Worker) -> None:
         most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
         together = isinstance(job.specs[0], RunSpec)
         drawn = worker.draw(steps, job.specs, job.sets, most=most, together=together)
@@ -276,7 +276,7 @@ def _drawn(
 def _follow(
     job: Job,
     results: Iterable[tuple[int, Any, bool] | None],
-    worker: AnyWorker | Workers,
+    worker: Worker | Workers,
     progress_of: Callable[[int, Any], tuple[int, int]],
     box: Box,
 ) -> None:
@@ -303,14 +303,14 @@ def _follow(
                 job.note = run_store.keep(job.results[k], box.runs) or job.note
 
 
-def _submit(job: Job, work: Callable[[AnyWorker], None], pool: Pool | None = None) -> Job:
+def _submit(job: Job, work: Callable[[Worker], None], pool: Pool | None = None) -> Job:
     box = _box()
     job.session = session()
     own = frozenset[str]().union(*(spec.own_data for spec in job.specs))
     job.sets = tuple(one for name, one in user_datasets.current().items() if name in own)
     submitted = time.monotonic()
 
-    def body(worker: AnyWorker) -> None:
+    def body(worker: Worker) -> None:
         state = "failed"
         try:
             if job.stopped:

@@ -20,7 +20,6 @@ from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.worker import Worker
 from pages.parts.server import settings
 
-AnyWorker = Worker | ClusterWorker
 _LEAST = 500  # megabytes that a process needs for itself
 
 
@@ -34,7 +33,7 @@ class Ticket:
 
     pool: "Pool"
     session: str
-    work: Callable[[AnyWorker], None]
+    work: Callable[[Worker], None]
 
     @property
     def place(self) -> int:
@@ -69,7 +68,7 @@ class Pool:
     """
 
     def __init__(
-        self, at_once: int, most: int, most_of_one: int, factory: Callable[[], AnyWorker] = Worker
+        self, at_once: int, most: int, most_of_one: int, factory: Callable[[], Worker] = Worker
     ) -> None:
         self._most, self._most_of_one = most, most_of_one
         # by session; the first visitor is served next, and is then the last
@@ -81,7 +80,7 @@ class Pool:
                 target=self._serve, args=(worker,), name="dpmc-job", daemon=True
             ).start()
 
-    def submit(self, session: str, work: Callable[[AnyWorker], None]) -> Ticket:
+    def submit(self, session: str, work: Callable[[Worker], None]) -> Ticket:
         """Get in line.
 
         ``work`` is called with a worker when its turn has come. Raises ``TooManyJobs``.
@@ -107,7 +106,7 @@ class Pool:
         for worker in self.workers:
             worker.start_aside()
 
-    def _serve(self, worker: AnyWorker) -> None:
+    def _serve(self, worker: Worker) -> None:
         while True:
             with self.changed:
                 while not self.waiting:
@@ -141,7 +140,7 @@ def many(at_once: int, sets: Sequence[OwnSet]) -> Workers:
     return Workers(at_once, sets, _share(at_once), _cluster())
 
 
-def _one() -> AnyWorker:
+def _one() -> Worker:
     cluster = _cluster()
     return Worker(_share()) if cluster is None else ClusterWorker(cluster, _share())
 

@@ -23,7 +23,7 @@ from dpmc_core.experiments.worker.reading import call
 from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.factors import keep_words, knows_words, learned_words
 from pages.parts.server import jobs, settings
-from pages.parts.server.queue import AnyWorker, Pool
+from pages.parts.server.queue import Pool
 
 _START_SECONDS = 120.0  # that a process may take to begin, which is no fault of what it is to read
 _REMEMBERED = 600.0  # seconds for which a visitor whose file was heavy waits with those like them
@@ -106,7 +106,7 @@ def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) ->
     future: Future[Any] = Future()
     left = threading.Event()
 
-    def work(worker: AnyWorker) -> None:
+    def work(worker: Worker) -> None:
         if left.is_set():
             return
         try:
@@ -126,7 +126,7 @@ def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) ->
         ticket.leave()
 
 
-def _drawn(worker: AnyWorker, spec: tuple[Any, ...], lane: _Lane, left: threading.Event) -> Any:
+def _drawn(worker: Worker, spec: tuple[Any, ...], lane: _Lane, left: threading.Event) -> Any:
     submitted = started = time.monotonic()
     results = worker.draw(call, (spec,), private=True)
     used: float | None = None  # by its start, which is no fault of what it is to read
