@@ -5,8 +5,10 @@ spreadsheets only show.
 """
 
 import csv
+import json
 import math
 import re
+import tomllib
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
@@ -196,6 +198,21 @@ def _only_shown(cell: Any) -> Any:
     if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
         return cell
     return _FORMULA.sub("'", cell)
+
+
+def toml(value: object) -> str:
+    """A printable text, number, switch or list of them: JSON and TOML write these alike, but for
+    escapes beyond 16 bits.
+    """
+    return json.dumps(value, ensure_ascii=False)
+
+
+def toml_of(text: str) -> JsonObject:
+    """What a file's ``text`` holds. Raises ``ValueError`` unless it is TOML."""
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
 
 
 def printable(text: str) -> str:

@@ -11,7 +11,7 @@ from scipy import optimize
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.planning.spec import QUERIES, PlanSpec, within
+from dpmc_core.planning.spec import QUERIES, PlanSpec, Statistic, within
 from dpmc_core.privacy import Ledger, Release, least_noise, odds_sentence
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
@@ -100,7 +100,7 @@ class Plan:
         }
 
 
-def reach(spec: PlanSpec, noise: Mechanism) -> float:
+def reach(spec: Statistic, noise: Mechanism) -> float:
     """How far this ``noise`` moves the released numbers in 95 of 100 releases.
 
     P(|Z| ≤ m) = 0.95 for one number; for a histogram all k bins at once, which are independent:
@@ -130,7 +130,7 @@ def release_of(spec: PlanSpec, noise: Mechanism, moved: float) -> Release:
         coordinates=1,
         count=spec.releases,
         sound=True,
-        source="dpmc_core.planning.spec, PlanSpec.moved",
+        source="dpmc_core.planning.spec, Statistic.moved",
     )
 
 

@@ -15,12 +15,12 @@ from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.spec import RunSpec, Spec
+from dpmc_core.experiments.store.records import runs_on
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import JsonObject, measured, three
 
-_KEEPING = (("store.store", "RunStore"), ("store.records", "PassingRuns"))
 QUICK_RUNS = 4  # at each place of a quick look: fewer decide nothing
 _FAR = 10  # a line through means that are further apart says nothing
 VARIED = {"epsilon": "ε", "n_users": "people"}
@@ -157,13 +157,13 @@ class ModelPlan(Config, Spec):
     def python(self) -> str:
         """Python lines that make this search."""
         own = is_own(self.base.dataset)
-        room, place = _KEEPING[own]
+        imported, place = runs_on(self.base.dataset)
         sets = ", sets=(mine,)" if own else ""
         more = f", {keywords(self._options)}" if self._options else ""
         return (
             lines_of(self.base.dataset)
             + "from dpmc_core.experiments import RunSpec\n"
-            + f"from dpmc_core.experiments.{room} import {place}\n"
+            + imported
             + "from dpmc_core.planning.goal import ModelPlan\n"
             + "from dpmc_core.planning.models import search\n\n"
             + f"planned = ModelPlan(base=RunSpec.of({keywords(self.base.changes())}){more})\n"

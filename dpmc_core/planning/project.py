@@ -3,24 +3,22 @@
 A project's file, how its budget is shared out, and what is left.
 """
 
-import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from dpmc_core.config import Choice, Config, Settings, changed, parameters
+from dpmc_core.config import Choice, Config, changed, parameters
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
-from dpmc_core.planning.spec import QUERIES, Bins, Least, Most, People, PlanSpec, Query, Releases
+from dpmc_core.planning.spec import QUERIES, People, Query, Statistic
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
 from dpmc_core.privacy.ledger_file import ledger_from_text
-from dpmc_core.wording import JsonObject, three
+from dpmc_core.wording import JsonObject, three, toml, toml_of
 
 _NOISES = ("gaussian", "laplace", "huber")
 _RESERVE = "what is kept for later"
@@ -29,7 +27,7 @@ _NOTHING = Ledger()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item(Config):
+class Item(Statistic):
     """One query of a project, and its ``share`` of the budget beside the others'."""
 
     name: str
@@ -45,26 +43,26 @@ class Item(Config):
         ),
     ] = 1.0
     people: People = 1000
-    low: Least = 0.0
-    high: Most = 100.0
-    bins: Bins = 10
-    releases: Releases = 1
 
     def consistent(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ParameterError("name", self.name, "a name for each release")
         if not self.name.isprintable():
             raise ParameterError("name", ascii(self.name), "a text of printable characters")
-        if self.low >= self.high:
-            raise ParameterError("low", self.low, f"below high, {self.high:g}, in {self.name!r}")
+        try:
+            super().consistent()
+        except ParameterError as error:
+            raise ParameterError(
+                error.name, error.value, f"{error.allowed}, in {self.name!r}"
+            ) from None
 
     def part(self, *, replacing: bool) -> Part:
-        """The planned release. One person added or removed moves it as ``PlanSpec.moved`` says; one
-        *replaced* moves a sum by at most high − low, a count by 1, and two bins of a histogram by 1
-        each: 2 in ℓ1, √2 in ℓ2.
+        """The planned release. One person added or removed moves it as ``Statistic.moved`` says;
+        one *replaced* moves a sum by at most high − low, a count by 1, and two bins of a histogram
+        by 1 each: 2 in ℓ1, √2 in ℓ2.
         """
         histogram = self.query == "histogram"
-        moved = self._spec.moved / (self.people if self.query == "mean" else 1)
+        moved = self.moved / (self.people if self.query == "mean" else 1)
         if replacing and self.query == "sum":
             moved = self.high - self.low
         bins = 2 if replacing and histogram else 1  # that one person moves
@@ -82,19 +80,9 @@ class Item(Config):
             kind="",
         )
 
-    @property
-    def _spec(self) -> PlanSpec:
-        people = self.people if self.query == "mean" else None
-        read: Settings = {"bins": self.bins} if self.query == "histogram" else {}
-        if self.query in ("mean", "sum"):
-            read = {"low": self.low, "high": self.high}
-        return PlanSpec(
-            query=self.query, people=people, epsilon=1.0, releases=self.releases, **read
-        )
-
     def margin(self, release: Release) -> float:
         """How far noise moves it at most in 95 of 100 releases."""
-        return reach(self._spec, release.mechanism)
+        return reach(self, release.mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +137,9 @@ class Project(Config):
 
         def lines(config: Config) -> str:
             settings = {n: v for n, v in changed(config).items() if n not in ("items", "spent")}
-            return "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items())
+            return "".join(f"{name} = {toml(value)}\n" for name, value in settings.items())
 
-        tables = (f"\n[[release]]\nname = {_toml(i.name)}\n{lines(i)}" for i in self.items)
+        tables = (f"\n[[release]]\nname = {toml(i.name)}\n{lines(i)}" for i in self.items)
         return lines(self) + "".join(tables)
 
     @property
@@ -269,19 +257,14 @@ def project_from_toml(text: str, spent: Ledger | None = None) -> Project:
     Raises ``DataError`` for no TOML, and ``ParameterError`` for what is wrong inside.
     """
     try:
-        raw = tomllib.loads(text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raw = toml_of(text)
+    except ValueError as error:
         raise DataError(f"The project is no TOML: {error}.") from None
     tables = raw.pop("release", [])
     if not isinstance(tables, Sequence) or not all(isinstance(t, Mapping) for t in tables):
         raise ParameterError("release", tables, "[[release]] tables, one for each release")
     items = tuple(_build(Item, table) for table in tables)
     return _build(Project, raw, items=items, spent=spent or _NOTHING)
-
-
-def _toml(value: object) -> str:
-    """A printable text or a number as TOML writes it: JSON, but for escapes beyond 16 bits."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def share_out_after(name: str, content: bytes | None, text: str) -> Shared:

@@ -58,19 +58,54 @@ Releases = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanSpec(Config):
-    """``query`` is made of each person's number, clipped to [``low``, ``high``]; or of whether they
-    belong to a group (count), or to which of ``bins`` (histogram).
+class Statistic(Config):
+    """What is released of people: ``query`` is made of each person's number, clipped to [``low``,
+    ``high``]; or of whether they belong to a group (count), or to which of ``bins`` (histogram). It
+    is released ``releases`` times. ``people`` are those of a mean, whose number is public; noise of
+    the others does not depend on them.
+    """
 
-    It is released ``releases`` times, together at most ``epsilon`` at ``delta``, and in 95 of 100
-    releases noise moves it (a histogram: all its bins) by at most ``margin``. Exactly one of
-    ``epsilon``, ``people`` and ``margin`` is left out (None): it is ``unknown``. ``people`` are
-    those of a mean, whose number is public; noise of the others does not depend on them.
+    query: Query = "mean"
+    people: People | None = None
+    low: Least = 0.0
+    high: Most = 100.0
+    bins: Bins = 10
+    releases: Releases = 1
+
+    def consistent(self) -> None:
+        if self.low >= self.high:
+            raise ParameterError("low", self.low, f"below high, {self.high:g}{self.where}")
+
+    @property
+    def where(self) -> str:
+        """What a mistake in it is told with."""
+        return ""
+
+    @property
+    def moved(self) -> float:
+        """How far one person moves the released number, for a mean of one person.
+
+        A mean of n numbers in [low, high], n public: one replaced by another moves it by at most
+        (high − low)/n. A sum: one added or removed moves it by at most max(|low|, |high|). A count,
+        and a histogram in one of its bins: by 1. (Dwork & Roth 2014, section 3.3, for numbers that
+        are clipped.)
+        """
+        if self.query == "mean":
+            return self.high - self.low
+        if self.query == "sum":
+            return max(abs(self.low), abs(self.high))
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSpec(Statistic):
+    """All releases together spend at most ``epsilon`` at ``delta``, and in 95 of 100 releases noise
+    moves the answer (a histogram: all its bins) by at most ``margin``. Exactly one of ``epsilon``,
+    ``people`` and ``margin`` is left out (None): it is ``unknown``.
 
     Raises ``ParameterError`` for what contradicts itself, and says what is allowed.
     """
 
-    query: Query = "mean"
     margin: (
         Annotated[
             float,
@@ -98,11 +133,6 @@ class PlanSpec(Config):
         ]
         | None
     ) = None
-    people: People | None = None
-    low: Least = 0.0
-    high: Most = 100.0
-    bins: Bins = 10
-    releases: Releases = 1
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
 
     def consistent(self) -> None:
@@ -114,8 +144,7 @@ class PlanSpec(Config):
             if getattr(self, name) != usual[name].default:
                 allowed = f"left out for a {self.query}, which does not read it"
                 raise ParameterError(name, getattr(self, name), allowed)
-        if self.low >= self.high:
-            raise ParameterError("low", self.low, f"below high, {self.high:g}")
+        super().consistent()
         half = (self.high - self.low) / 2
         if self.query == "mean" and self.margin is not None and self.margin >= half:
             allowed = f"below {half:g}: the middle of the range is never further off than that"
@@ -167,26 +196,11 @@ class PlanSpec(Config):
             what = f"a {self.query}{of}"
         return f"{what}, released {self.releases:,} times," if self.releases > 1 else what
 
-    @property
-    def moved(self) -> float:
-        """How far one person moves the released number, for a mean of one person.
-
-        A mean of n numbers in [low, high], n public: one replaced by another moves it by at most
-        (high − low)/n. A sum: one added or removed moves it by at most max(|low|, |high|). A count,
-        and a histogram in one of its bins: by 1. (Dwork & Roth 2014, section 3.3, for numbers that
-        are clipped.)
-        """
-        if self.query == "mean":
-            return self.high - self.low
-        if self.query == "sum":
-            return max(abs(self.low), abs(self.high))
-        return 1.0
-
     def command(self) -> str:
         """The command line that answers it.
 
         >>> PlanSpec(margin=1.0, people=5000).command()
-        'python -m dpmc_core plan --margin 1 --people 5000'
+        'python -m dpmc_core plan --people 5000 --margin 1'
         """
         return " ".join(["python -m dpmc_core plan", *flags(changed(self))])
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import dpmc_core
 from dpmc_core.datasets.data import uncovered_by
+from dpmc_core.datasets.user_datasets import is_own
 from dpmc_core.errors import DataError, DPMCError, ParameterError, check_choice
 from dpmc_core.experiments.run import TASKS, AnyResult, run
 from dpmc_core.experiments.spec import RunSpec
@@ -90,11 +91,6 @@ def spec_of(kind: str, text: str) -> RunSpec:
     return spec
 
 
-def measure_of(spec: RunSpec) -> str:
-    """What a run of ``spec`` is judged by, with its unit; ``run.better`` tells what is better."""
-    return TASKS[spec.task].measure
-
-
 def standing_of(spec: RunSpec) -> tuple[str, bool]:
     """Whom the noise of ``spec`` is about ("" without any), and whether that is nominal.
 
@@ -158,7 +154,7 @@ def record_for(spec: RunSpec, **numbers: Any) -> Record:
         algorithm=spec.card.name,
         mechanism=spec.noise.mechanism,
         seed=spec.seed,
-        measure=measure_of(spec),
+        measure=TASKS[spec.task].measure,
         unit=unit,
         nominal=nominal,
         delta=spec.noise.delta,
@@ -186,6 +182,12 @@ class Runs(Protocol):
     def have(self, keys: Iterable[str]) -> set[str]: ...
 
     def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]: ...
+
+
+def runs_on(dataset: str) -> tuple[str, str]:
+    """The Python line that imports what keeps runs on ``dataset``, and its name."""
+    room, place = ("records", "PassingRuns") if is_own(dataset) else ("store", "RunStore")
+    return f"from dpmc_core.experiments.store.{room} import {place}\n", place
 
 
 class PassingRuns:

@@ -21,7 +21,6 @@ at which the whole run has that ε (``equal``).
 
 import itertools
 import json
-import tomllib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -35,12 +34,11 @@ from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.user_datasets import is_own, lines_of
 from dpmc_core.errors import DPMCError, ParameterError, check_choice, check_names
 from dpmc_core.experiments.spec import AMOUNTS, RunSpec, Spec, known_names
-from dpmc_core.experiments.store.records import KINDS, kind_of
+from dpmc_core.experiments.store.records import KINDS, kind_of, runs_on
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import FAMILIES
-from dpmc_core.wording import JsonObject
+from dpmc_core.wording import JsonObject, toml, toml_of
 
-_IN_MEMORY = ("store.records", "PassingRuns")  # where runs on own data are kept
 MOST_RUNS = 100_000
 _NOISE = (*AMOUNTS, "alpha")
 _RESERVED = ("seed", "data_seed", "split_seed", "version")
@@ -224,12 +222,12 @@ class SweepSpec(Config, ManyRuns):
         True
         """
         lines = [
-            f"{name} = {_toml(getattr(self, name))}"
+            f"{name} = {toml(getattr(self, name))}"
             for name in ("name", "kind", "seeds", "seed", "fresh_data")
         ]
-        lines += ["", "[base]", *(f"{n} = {_toml(v)}" for n, v in self.base)]
+        lines += ["", "[base]", *(f"{n} = {toml(v)}" for n, v in self.base)]
         for grid in self.grids:
-            lines += ["", "[[grid]]", *(f"{name} = {_toml(list(values))}" for name, values in grid)]
+            lines += ["", "[[grid]]", *(f"{name} = {toml(list(values))}" for name, values in grid)]
         return "\n".join(lines) + "\n"
 
     @property
@@ -251,10 +249,11 @@ class SweepSpec(Config, ManyRuns):
     def python(self) -> str:
         """Python lines that make this sweep and print its means."""
         dataset = str(dict(self.base).get("dataset", ""))
-        room, place = _IN_MEMORY if is_own(dataset) else ("store.store", "RunStore")
+        imported, place = runs_on(dataset)
         return (
-            lines_of(dataset) + f"from dpmc_core.experiments.{room} import {place}\n"
-            "from dpmc_core.experiments.sweeps.sweep import finished, sweep\n"
+            lines_of(dataset)
+            + imported
+            + "from dpmc_core.experiments.sweeps.sweep import finished, sweep\n"
             "from dpmc_core.experiments.sweeps.spec import SweepSpec\n"
             "from dpmc_core.experiments.sweeps.tradeoff import points_of\n\n"
             f"spec = SweepSpec.from_dict({self.as_dict()!r})\n"
@@ -307,13 +306,8 @@ class SweepSpec(Config, ManyRuns):
         Raises ``ParameterError`` that names the line or the field.
         """
         try:
-            raw = tomllib.loads(text.removeprefix("\ufeff"))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raw = toml_of(text)
+        except ValueError as error:
             allowed = f"TOML, as README's example ({error})"
             raise ParameterError("sweep file", text[:40], allowed) from None
         return cls.from_dict(raw)
-
-
-def _toml(value: object) -> str:
-    """A name, number, switch or list of them: JSON and TOML write these alike."""
-    return json.dumps(value, ensure_ascii=False)
