@@ -56,6 +56,10 @@ class Parameter:
             return self.rule.allowed
         return "one of " + ", ".join(self.rule.names)
 
+    def saying(self, meaning: str) -> "Parameter":
+        """A copy with another ``meaning``."""
+        return replace(self, rule=replace(self.rule, meaning=meaning))
+
     def check(self, value: Any) -> Any:
         """``value`` as the field holds it; raises ``ParameterError`` with the field's own name."""
         if value is None and self.optional:

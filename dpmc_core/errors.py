@@ -49,20 +49,18 @@ class DataError(DPMCError, ValueError):
     """Ratings or a data file cannot be used as they are: NaN, infinite, empty, malformed."""
 
 
-class DatasetMissingError(DPMCError, FileNotFoundError):
-    """A dataset is not on this machine; the message says how to get it."""
-
-    def __str__(self) -> str:
-        """The sentence itself: OSError would add an errno."""
-        return str(self.args[0]) if self.args else ""
-
-
 class DownloadError(DPMCError, OSError):
     """A download failed, was cut short, had the wrong checksum, or could not be written."""
 
     def __str__(self) -> str:
         """The sentence itself: OSError would add an errno."""
         return str(self.args[0]) if self.args else ""
+
+
+class DatasetMissingError(DPMCError, FileNotFoundError):
+    """A dataset is not on this machine; the message says how to get it."""
+
+    __str__ = DownloadError.__str__
 
 
 class NotApplicable(DPMCError):

@@ -5,7 +5,7 @@ The core, the widgets, links and the command line check and parse values against
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dpmc_core.errors import ParameterError
@@ -85,7 +85,15 @@ class Limit:
         return number
 
     def parse(self, text: object) -> float:
-        """A number typed by a person, checked; raises ``ParameterError`` with what was typed."""
+        """A number typed by a person, checked; raises ``ParameterError`` with what was typed.
+
+        >>> LIMITS["n_items"].parse("32")
+        32.0
+        >>> LIMITS["n_items"].parse("many")
+        Traceback (most recent call last):
+        dpmc_core.errors.ParameterError: n_items = 'many' is not allowed: it must be a whole number
+        from 2 to 200000.
+        """
         try:
             return self.check(number_of(text))
         except (TypeError, ValueError):
@@ -110,23 +118,6 @@ def check(name: str, value: object) -> float:
     return LIMITS[name].check(value)
 
 
-def check_int(name: str, value: object, *, label: str = "") -> int:
-    """As ``check``, returning an ``int``; a fraction is refused, never rounded.
-
-    ``label`` is what the user calls it, where that is not ``name``.
-    """
-    return int(replace(LIMITS[name], name=label or name).check(value))
-
-
-def parse(name: str, text: object) -> float:
-    """A number typed by a person (URL, command line, text box), checked against the range called
-    ``name``.
-
-    >>> parse("n_items", "32")
-    32.0
-    >>> parse("n_items", "many")
-    Traceback (most recent call last):
-    dpmc_core.errors.ParameterError: n_items = 'many' is not allowed: it must be a whole number
-    from 2 to 200000.
-    """
-    return LIMITS[name].parse(text)
+def check_int(name: str, value: object) -> int:
+    """As ``check``, returning an ``int``; a fraction is refused, never rounded."""
+    return int(LIMITS[name].check(value))

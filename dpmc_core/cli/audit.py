@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 
 from dpmc_core.cli.common.options import add_number, add_parameters, last_of
-from dpmc_core.cli.common.user_data import add_data, load_user_data
+from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -49,15 +49,9 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     """Run the audit, with progress on standard error."""
     if arguments.outputs is not None:
         return _own_outputs(arguments)
-    with load_user_data(arguments, *_held(arguments.target)) as own:
+    target = arguments.target
+    with load_user_data(arguments, *(_HOLDS if target is None else kinds_for([target]))) as own:
         return _audited(arguments, own)
-
-
-def _held(target: str | None) -> tuple[str, ...]:
-    """What a file must hold for this target."""
-    if target is None:
-        return _HOLDS
-    return ("images", "documents") if target in FACTOR_TARGETS else ("ratings",)
 
 
 def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:

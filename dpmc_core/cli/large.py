@@ -18,7 +18,7 @@ from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.limits import Limit
 from dpmc_core.metrics import Comparison
 from dpmc_core.paths import read_file, read_text, text_lines
-from dpmc_core.wording import JsonObject
+from dpmc_core.wording import JsonObject, counted
 
 HOLDS = ("ratings", "documents", "images")
 _LARGEST = 50_000_000  # bytes of a list of words
@@ -239,5 +239,4 @@ def _print_parts(result: Any) -> None:
 
 
 def _files(catalogue: Any) -> str:
-    count = len(catalogue.source.files)
-    return f"{count:,} file{'' if count == 1 else 's'}"
+    return counted(len(catalogue.source.files), "file", "files")

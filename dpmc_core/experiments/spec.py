@@ -30,9 +30,12 @@ CHANCE = ("seed", "secret", "split_seed")
 _NOISE = ("mechanism", *AMOUNTS, "alpha", "delta")
 
 
-def default_algorithm(dataset: str) -> str:
-    """The algorithm that is meant where only a dataset is named."""
-    return USUAL["ratings" if issubclass(config_of(dataset), RatingsData) else "samples"][1]
+def default_algorithm(dataset: str | None, task: object = None) -> str:
+    """The algorithm that is meant where only a ``dataset``, or a ``task``, or neither is named."""
+    samples = task == "factorize" or not (
+        dataset is None or issubclass(config_of(dataset), RatingsData)
+    )
+    return "moments" if task == "recommend" else USUAL["samples" if samples else "ratings"][1]
 
 
 @cache
@@ -111,8 +114,7 @@ def _named(left: Settings, base: Any, task: Any) -> tuple[str, str]:
             base.card.name if name is None else name,
         )
     if name is None:
-        usual = {"recommend": "moments", "factorize": "nmf"}
-        name = usual.get(str(task)) or ("als" if dataset is None else default_algorithm(dataset))
+        name = default_algorithm(dataset, task)
     kind = "samples" if "factorize" in ALGORITHMS[name].tasks else "ratings"
     return USUAL[kind][0] if dataset is None else dataset, name
 
@@ -442,9 +444,8 @@ def read_json(text: str) -> Any:
     """What ``text`` holds. Raises ``ParameterError`` unless it is JSON."""
     try:
         return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=names_once)
-    except (ValueError, RecursionError) as error:
-        once = ", each name once" if "twice" in str(error) else ""
-        allowed = f"a JSON object as the app exports it{once}"
+    except (ValueError, RecursionError):
+        allowed = "a JSON object as the app exports it, each name once"
         raise ParameterError("spec", text, allowed) from None
 
 

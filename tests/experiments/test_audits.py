@@ -17,14 +17,7 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.audit import AuditResult, audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import VIEWS, AuditSpec
-from dpmc_core.experiments.tasks.audit_targets import (
-    ALICE,
-    FILM,
-    _below,
-    neighbours,
-    outputs,
-    pictures,
-)
+from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, outputs, pictures
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy import budget
 from tests.terminal import Terminal
@@ -348,13 +341,3 @@ def test_the_shown_command_makes_the_same_audit(terminal: Terminal) -> None:
         assert terminal.json(spec.command())["spec"] == spec.as_dict()
     text = json.dumps(spec.as_dict())
     assert terminal.json(f"audit --spec '{text}' --seed 7")["spec"]["seed"] == 7
-
-
-def test_random_whole_numbers_of_any_size_are_uniform() -> None:
-    rng = np.random.default_rng(3)
-    for n in (5, 2**70 + 1, 3 * 2**80):
-        draws = [_below(rng, n) for _ in range(4000)]
-        assert min(draws) >= 0
-        assert max(draws) < n
-        # mean of uniforms: sd 1/√12 each; five standard errors
-        assert abs(np.mean([d / n for d in draws]) - (1 - 1 / n) / 2) < 5 / math.sqrt(12 * 4000)

@@ -10,7 +10,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import read_json
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit_outputs import audit_text
-from dpmc_core.limits import number_of, parse
+from dpmc_core.limits import LIMITS, number_of
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.paths import text_of
 from dpmc_core.planning.project import project_from_toml
@@ -29,7 +29,7 @@ def test_what_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="no number"):
         number_of(text)
     with pytest.raises(ParameterError, match=r"alpha = .* is not allowed"):
-        parse("alpha", text)
+        LIMITS["alpha"].parse(text)
 
 
 def test_a_negative_number_with_an_exponent_is_a_value(terminal: Terminal) -> None:

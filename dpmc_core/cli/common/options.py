@@ -5,6 +5,7 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from dpmc_core.config import Parameter, Settings, parameters
@@ -16,30 +17,25 @@ from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_names
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.noise import (
-    MECHANISMS,
-    NominalEpsilon,
-    ReleaseSigma,
-    ReleaseVariance,
-    TotalEpsilon,
-)
+from dpmc_core.privacy.noise import KINDS, MECHANISMS, NoNoise, TotalEpsilon
 
 Drawn = TypeVar("Drawn")  # what a task yields
 
-_AMOUNTS = {
-    "variance": parameters(ReleaseVariance)["variance"],
-    "epsilon": parameters(TotalEpsilon)["epsilon"],
-    "nominal_epsilon": parameters(NominalEpsilon)["epsilon"],
-    "total_epsilon": parameters(TotalEpsilon)["epsilon"],
-    "sigma": parameters(ReleaseSigma)["sigma"],
-    "alpha": parameters(TotalEpsilon)["alpha"],
-    "delta": parameters(TotalEpsilon)["delta"],
-}
-_MEANINGS = {
-    "epsilon": "ε as the algorithm takes it: total of the run where it gives a guarantee, else "
-    "nominal, of a release or round",
-    "nominal_epsilon": "nominal ε of each release",
-    "total_epsilon": "total ε of the run",
+_TOTAL = parameters(TotalEpsilon)
+_EPSILON = (
+    "ε as the algorithm takes it: total of the run where it gives a guarantee, else nominal, of a "
+    "release or round"
+)
+_AMOUNTS = {k.amount(): parameters(k)[k.field()] for k in KINDS.values() if k is not NoNoise}
+# without defaults: which amount is the usual one depends on the algorithm
+_NOISE = {
+    name: replace(p, default=None)
+    for name, p in {
+        "epsilon": _TOTAL["epsilon"].saying(_EPSILON),
+        **_AMOUNTS,
+        "alpha": _TOTAL["alpha"],
+        "delta": _TOTAL["delta"],
+    }.items()
 }
 
 
@@ -75,9 +71,10 @@ def add_parameters(
         if shown is None or name in shown:
             usual = "" if p.default is None else f" ({_shown(p.default)})"
             text = f"{p.meaning}; {p.allowed}{usual}".replace("%", "%%")
-        number = isinstance(p.rule, Limit)
-        flag, kind = f"--{name.replace('_', '-')}", p.parse if number else None
-        group.add_argument(flag, metavar="X" if number else "NAME", type=kind, help=text)
+        flag, kind, metavar = f"--{name.replace('_', '-')}", None, "NAME"
+        if isinstance(p.rule, Limit):
+            kind, metavar = p.parse, "N" if p.rule.integer else "X"
+        group.add_argument(flag, metavar=metavar, type=kind, help=text)
 
 
 def add_number(
@@ -88,14 +85,8 @@ def add_number(
     """
     rule = LIMITS[limit] if isinstance(limit, str) else limit
     p = Parameter(name, rule, default, optional=False)
-    usual = "" if default is None else f" ({_shown(default)})"
-    group.add_argument(
-        f"--{name.replace('_', '-')}",
-        metavar="N" if rule.integer else "X",
-        type=p.parse,
-        default=default,
-        help=f"{meaning or p.meaning}; {p.allowed}{usual}".replace("%", "%%"),
-    )
+    add_parameters(group, {name: p.saying(meaning) if meaning else p})
+    group.set_defaults(**{name: default})
 
 
 def _shown(value: object) -> str:
@@ -147,12 +138,8 @@ def add_spec(
         if any(card.noise for card in mine)
         else argparse.SUPPRESS,
     )
-    amounts = {"epsilon"} | {kind.amount() for card in mine for kind in card.noise}
-    for name, p in _AMOUNTS.items():
-        visible = any(c.noise for c in mine) and (name in amounts or name in ("alpha", "delta"))
-        text = f"{_MEANINGS.get(name, p.meaning)}; {p.allowed}" if visible else argparse.SUPPRESS
-        flag = f"--{name.replace('_', '-')}"
-        noise.add_argument(flag, metavar="X", type=p.parse, help=text)
+    amounts = {"epsilon", "alpha", "delta", *(kind.amount() for c in mine for kind in c.noise)}
+    add_parameters(noise, _NOISE, amounts if any(card.noise for card in mine) else ())
     group = parser.add_argument_group(
         mine[0].title if chosen else "algorithm", mine[0].origin if chosen else None
     )
@@ -212,12 +199,11 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     dataset = typed.get("dataset", None if base is None else base.dataset)
     if dataset is not None:
         entry(dataset, *held_for(tasks))
-    if name is None:
-        name = base.card.name if base else _usual(tasks, dataset, typed.get("task"))
-        typed["algorithm"] = name
     if base is not None:
         return base.replace(**typed)
-    return RunSpec.of({**({} if dataset else _suited(ALGORITHMS[name])), **typed})
+    name = name or default_algorithm(dataset, typed.get("task", tasks[0]))
+    suited = {} if dataset else _suited(ALGORITHMS[name])
+    return RunSpec.of({**suited, **typed, "algorithm": name})
 
 
 def _suited(card: Algorithm) -> Settings:
@@ -229,9 +215,3 @@ def _suited(card: Algorithm) -> Settings:
         return {}
     suited = preset(WELL_REGULARISED, USUAL["ratings"][0])
     return {n: suited[n] for n in ("rank", "reg") if n in parameters(card.config)}
-
-
-def _usual(tasks: Sequence[str], dataset: Any, task: Any) -> str:
-    if task == "recommend":
-        return "moments"
-    return default_algorithm(dataset) if dataset else "nmf" if "factorize" in tasks else "als"

@@ -21,7 +21,7 @@ from typing import NoReturn
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.store.records import Record, Runs, key_of, measure_of, spec_of
+from dpmc_core.experiments.store.records import Record, Runs, key_of, record_for, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned
 from dpmc_core.experiments.sweeps.workers import Workers, workers_at
@@ -31,6 +31,8 @@ from dpmc_core.experiments.worker.worker import WorkerEndedError
 from dpmc_core.paths import read_text, text_lines
 
 _ATTEMPTS = 3  # how often workers may die before the sweep gives up
+# of a record, what its spec and this release say
+_OF_SPEC = ("key", "dataset", "algorithm", "mechanism", "seed", "measure")
 _LARGEST = 1_000_000_000  # bytes of a file of runs that could not be kept
 
 
@@ -159,23 +161,8 @@ def read_unkept(file: Path, store: RunStore) -> int:
             if line
         ]
         for record in records:
-            spec = spec_of(record.kind, record.spec)
-            columns = (
-                record.key,
-                record.dataset,
-                record.algorithm,
-                record.mechanism,
-                record.seed,
-                record.measure,
-            )
-            if columns != (
-                key_of(spec),
-                spec.dataset,
-                spec.card.name,
-                spec.noise.mechanism,
-                spec.seed,
-                measure_of(spec),
-            ):
+            by_spec = record_for(spec_of(record.kind, record.spec))
+            if any(getattr(record, name) != getattr(by_spec, name) for name in _OF_SPEC):
                 raise ValueError("a run's key does not fit its settings or this release")
             if record.error == "" and not isinstance(record.value, float):
                 raise ValueError("a run has neither a result nor an error")

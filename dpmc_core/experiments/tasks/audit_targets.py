@@ -4,6 +4,7 @@ The neighbouring datasets that a visitor can see, what is published from them, a
 is claimed.
 """
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,7 +23,7 @@ from dpmc_core.datasets.synthetic.samples import cartoon_faces
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, SEEDS, AuditSpec
 from dpmc_core.experiments.tasks.solve import solve
-from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.mechanisms.grid import grid_step, sample_on_grid
 from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
@@ -251,9 +252,10 @@ def claimed_release(spec: AuditSpec) -> Release:
 
     A count that Alice moves by at most 1.
     """
+    family: Any = FAMILIES[spec.mechanism]
     return Release(
         what="how many people are in the data",
-        mechanism=_claimed_noise(spec),
+        mechanism=family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options),
         l1_sensitivity=1.0,
         l2_sensitivity=1.0,
         unit="user",
@@ -286,24 +288,13 @@ def neighbours(kind: str) -> tuple[Ratings, Ratings]:
     seen[ALICE, :] = True
     values[ALICE, FILM] = 5
     users, items = np.nonzero(seen)
-
-    def table(values: FloatArray, keep: NDArray[np.bool_]) -> Ratings:
-        return Ratings.checked(
-            users[keep],
-            items[keep],
-            values[users[keep], items[keep]],
-            n_users=people,
-            n_items=films,
-            low=1,
-            high=5,
-        )
-
-    everything = np.ones(len(users), dtype=np.bool_)
+    table = Ratings.checked(
+        users, items, values[users, items], n_users=people, n_items=films, low=1, high=5
+    )
     if kind == "user":
-        return table(values, everything), table(values, users != ALICE)
-    other = values.copy()
-    other[ALICE, FILM] = 1
-    return table(values, everything), table(other, everything)
+        return table, table.take(table.users != ALICE)
+    changed = (table.users == ALICE) & (table.items == FILM)
+    return table, replace(table, values=np.where(changed, 1.0, table.values))
 
 
 @lru_cache(maxsize=1)
@@ -321,15 +312,9 @@ def pictures() -> tuple[Samples, Samples]:
     return replace(tiny, values=first), replace(tiny, values=without)
 
 
-def _claimed_noise(spec: AuditSpec) -> Mechanism:
-    family: Any = FAMILIES[spec.mechanism]
-    mechanism: Mechanism = family.with_epsilon(spec.epsilon, 1.0, **spec.noise_options)
-    return mechanism
-
-
 def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
     rng = np.random.default_rng(seed)
-    noise = _claimed_noise(spec)
+    noise = claimed_release(spec).mechanism
     value = float(true_counts()[0 if inside else 1])
     if spec.case in ("low-bits", "on-grid"):
         value = (
@@ -339,29 +324,14 @@ def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSeque
             published: FloatArray = value + np.asarray(noise.sample(size, rng), dtype=np.float64)
         else:
             step = grid_step(noise)
-            published = value + step * sample_on_grid(
-                noise, size, step, lambda n: _below(rng, n)
-            ).astype(np.float64)
+            below = random.Random(int(rng.integers(2**63))).randrange  # whole numbers of any size
+            published = value + step * sample_on_grid(noise, size, step, below).astype(np.float64)
         return _has_small_bits(published).astype(np.float64)
     if spec.case == "half-noise":
         noise = scaled(noise, 0.5)
     if spec.case == "unclipped" and inside:
         value += 2.0
     return value + np.asarray(noise.sample(size, rng))
-
-
-def _below(rng: np.random.Generator, n: int) -> int:
-    """A uniform whole number below n of any size, for audits that can be repeated.
-
-    Releases use the system's secrets.
-    """
-    if n <= 2**63:
-        return int(rng.integers(n))
-    bits = n.bit_length()
-    while True:
-        value = int.from_bytes(rng.bytes((bits + 7) // 8), "little") >> (-bits % 8)
-        if value < n:
-            return value
 
 
 def _has_small_bits(published: FloatArray) -> NDArray[np.bool_]:
