@@ -25,6 +25,7 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
+from dpmc_core.completion.sgld import SGLDConfig, sgld
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy import Ledger, state
@@ -73,6 +74,7 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
     ),
     "means": (private_means, PrivateMeansConfig()),
     "svd": (private_svd, PrivateSVDConfig(rank=2)),
+    "sgld": (sgld, SGLDConfig(rank=2, reg=1.0, items_per_user=3, rounds=3)),
     "fw": (frank_wolfe, FrankWolfeConfig(iterations=3, items_per_user=3)),
     **{
         name: (dpals, papers_dpals(**SMALL | knobs))
@@ -110,6 +112,17 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
                 "centring": "none",
                 "implicit": True,
                 "global_penalty": 0.3,
+            },
+            "dpals by gradient steps": {
+                "solve": "gradient",
+                "gradient_steps": 3,
+                "clip_norm": 0.25,
+                "user_sample": "part",
+            },
+            "dpals weights, by gradient steps": {
+                "sampling": "weights",
+                "solve": "gradient",
+                "value_clip": 0.5,
             },
             "dpals, all of everybody": {
                 "items_per_user": 50,
@@ -225,6 +238,7 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
 
 
 SPENT = ["moments", "dpals weights, implicit", "fw", "most liked", "dpals without counts"]
+SPENT += ["dpals by gradient steps", "sgld"]
 STOPPED = ["dpals", "dpals weights, power start", "dpals on likes, with visitors"]
 
 
@@ -380,6 +394,7 @@ def test_few_items_are_all_learned(n_items: int, settings: dict[str, Any], learn
         ({"sigma_preparation": 0.0}, "sigma_preparation = 0.0 is not allowed"),
         ({"budget": None}, "private=False adds no noise"),
         ({"private": False}, "private = False is not allowed"),
+        ({"solve": "gradient", "global_penalty": 1.0}, "must be 0 with gradient steps"),
         ({"sigma_preparation": 1.0}, "alone cost(s) with the noise chosen for it"),
         ({"projection": "none"}, "projection = 'none'"),
         ({"rank": 10}, "rank = 10 is not allowed"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
+from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
@@ -20,6 +21,7 @@ from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
+from dpmc_core.completion.sgld import SGLDConfig, posterior_epsilon, sgld, sgld_plan
 from dpmc_core.completion.spectral import (
     SVTConfig,
     TrifactorConfig,
@@ -64,7 +66,8 @@ def reference_dpals(
     """Factors of DPALS without noise, k above everybody's count and β = 1, straight from
     Algorithm 1 and eq. 35; users solved once more, unclipped.
     """
-    middle, half = (ratings.low + ratings.high) / 2, (ratings.high - ratings.low) / 2
+    middle = (ratings.low + ratings.high) / 2
+    half = config.value_clip or (ratings.high - ratings.low) / 2
     values = np.clip(ratings.values - middle, -half, half)
     if config.centring == "mean":
         values = np.clip(values - values.mean(), -half, half)
@@ -104,6 +107,10 @@ def reference_dpals(
         {"user_sample": "part", "global_penalty": 0.3, "sampling": "uniform"},
         {"global_penalty": 0.3, "item_exponent": 1.0, "user_exponent": 0.5, "clip_norm": 0.3},
         {"projection": "inner", "sampling": "uniform", "iterations": 3},
+        {  # gradient steps converge to the same least squares where no residual is clipped
+            "solve": "gradient", "gradient_steps": 100, "learning_rate": 1.5, "clip_norm": 0.3,
+            "centring": "none", "value_clip": 50.0,
+        },
         {
             "implicit": True, "centring": "none", "global_penalty": 0.2, "clip_norm": 1e6,
             "sampling": "uniform", "item_exponent": 0.0, "user_exponent": 0.0,
@@ -265,6 +272,47 @@ def test_private_frank_wolfe_without_noise_descends() -> None:
     )
     assert steps[-1].squared_residuals < 0.6 * len(ratings) * ratings.values.var()
     assert all(step.releases == () for step in steps)
+
+
+def test_steps_of_sgld_go_down_the_energy_that_its_posterior_bound_is_of() -> None:
+    """Σ E_i + ½λ‖V‖² of the module's text, from the definition: its slope is what a step without
+    noise follows, and no user's E_i is above ½kΓ², k = 5 being fewer than most users rated.
+    """
+    config = SGLDConfig(rank=2, reg=0.8, items_per_user=5, clip_norm=100.0, rounds=1)
+    ratings = replace(SMALL, values=np.clip(SMALL.values, 1, 5))
+    rated = np.bincount(SMALL.users, minlength=60)
+    weight = np.minimum(np.sqrt(5 / rated), 5 / rated)
+    means = (np.bincount(SMALL.users, ratings.values, minlength=60) + 5 * 3.0) / (rated + 5)
+    values = np.clip(ratings.values - means[SMALL.users], -2, 2)
+
+    def energies(items: np.ndarray) -> np.ndarray:
+        ridges = (0.8 * rated / 5)[:, None, None] * np.eye(2)
+        users = solved_rows(SMALL.users, SMALL.items, values, items, ridges, 60)
+        left = values - np.einsum("nr,nr->n", users[SMALL.users], items[SMALL.items])
+        squares = np.bincount(SMALL.users, left**2, minlength=60)
+        own = weight * (squares + 0.8 * rated / 5 * np.sum(users**2, axis=1)) / 2
+        assert np.all(own <= 5 * 2**2 / 2)
+        return own
+
+    start = R(0).standard_normal((25, 2)) / math.sqrt(2)
+    rate = config.step_size / (0.8 + 100.0**2 * 60)
+    moved = last_of(sgld, ratings, config).model.item_factors[:, :2] - start
+    for place in ((0, 0), (7, 1), (24, 0)):
+        step = np.zeros((25, 2))
+        step[place] = 1e-5
+        up, down = ((energies(v).sum() + 0.4 * np.sum(v**2)) for v in (start + step, start - step))
+        assert moved[place] == pytest.approx(-rate * (up - down) / 2e-5, rel=1e-5)
+
+
+def test_the_posterior_argument_has_an_epsilon_of_its_own() -> None:
+    """kΓ²/(ησ²), at the temperature ησ²/2 of energies that one user moves by ½kΓ² at most."""
+    config = SGLDConfig(rank=2, items_per_user=5, budget=Budget(epsilon=3.0))
+    people = Whole(SMALL)
+    (release,) = sgld_plan(people, config).values()
+    eta = config.step_size / (config.reg + config.clip_norm**2 * 60)
+    expected = (5 * 2**2 / 2) / (eta * release.mechanism.variance / 2)
+    assert posterior_epsilon(people, config) == pytest.approx(expected)
+    assert posterior_epsilon(people, replace(config, budget=None)) == math.inf
 
 
 def test_spectral_baselines_recover_a_low_rank_matrix() -> None:

@@ -236,8 +236,8 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         ("als --folder data --out run --user-column who --rank no", "rank = 'no'"),
         (
             "moment-nmf --folder x --out y",
-            "one of als, irls, irls-2, moments, dpals, private-means on ratings; it runs on "
-            "documents or images (--holds).",
+            "one of als, irls, irls-2, moments, dpals, private-means, private-sgld on "
+            "ratings; it runs on documents or images (--holds).",
         ),
         (
             "als --folder x --out y --holds documents",

@@ -32,6 +32,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"algorithm": "moments", "rank": 3, "mechanism": "gaussian", "epsilon": 20.0},
     {"algorithm": "dpals", "rank": 3, "user_sample": "part", "orthonormal": "on"},
     {"algorithm": "dpals", "rank": 3, "mechanism": "gaussian", "epsilon": 5.0, "item_share": 0.6},
+    {"algorithm": "dpals", "rank": 3, "mechanism": "gaussian", "epsilon": 5.0, "solve": "gradient"},
+    {"algorithm": "private-sgld", "rank": 3, "rounds": 3, "mechanism": "gaussian", "epsilon": 5.0},
     {
         "algorithm": "dpals",
         "rank": 3,

@@ -10,7 +10,15 @@ statistics of at most k items (or of all with weights ω, Σω² ≤ k):
 * the right-hand sides ω x u, |x| ≤ Γ_M: √k·Γ_u·Γ_M in ℓ2 and k·Γ_u·Γ_M·√r in ℓ1.
 * with λ₀ also Σ u uᵀ over all users, once a step: Γ_u² and Γ_u²(1 + r)/2.
 
-Both statistics leave in every step, so both are counted. Three settings change none of this: users'
+Both statistics leave in every step, so both are counted. With ``solve`` "gradient" (dpals-paper
+Remark 6) noisy gradient steps from the items' last factors take their place, users' vectors held
+fixed: Σ_i ω e u of each item, e = x − u·v clipped to ±Γ_M. That is a right-hand side with e in the
+place of x, so that a user moves all items' gradients by as much, √k·Γ_u·Γ_M in ℓ2, whatever the
+released v they are taken at. Every step of every round leaves and is counted: the composition of
+T·S adaptive releases. All users take part in each step, so that no sub-sampling is claimed (the
+paper's reference, Bassily et al. 2014, draws one).
+
+Three settings change none of this: users'
 vectors are clipped whichever of their ratings they are computed from (Algorithm 1, line 13);
 orthonormal factors (line 12) are computed from released numbers; weights follow from released
 counts, and Σω² ≤ k for any exponent. What a setting does not use
@@ -18,7 +26,7 @@ is not released: item counts without β, adaptive sampling or weights; second co
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from dpmc_core.completion.common import parameters as shared
@@ -95,6 +103,41 @@ class DPALSConfig(Config):
             ("before λ is added", "as printed", "off"),
         ),
     ] = "inner"
+    solve: Annotated[
+        str,
+        Choice(
+            ("perturbed", "gradient"),
+            "what items' factors are solved from: noisy sums (the perturbed objective), or noisy "
+            "gradient steps on the same least squares (dpals-paper, Remark 6), which have no Gram "
+            "matrix to release",
+            "Items solved by",
+            ("noisy sums", "noisy gradient steps"),
+        ),
+    ] = "perturbed"
+    gradient_steps: Annotated[
+        int,
+        Limit(
+            "gradient_steps",
+            1,
+            100,
+            "noisy gradient steps S in each iteration, where items are solved by them",
+            integer=True,
+            label="Gradient steps S",
+        ),
+    ] = 2
+    learning_rate: Annotated[
+        float,
+        Limit(
+            "learning_rate",
+            0,
+            10,
+            "step size, in units of 1/(λ_j + Γ_u²·released count of item j), an item's curvature "
+            "at most where weights are 1",
+            open_low=True,
+            label="Learning rate",
+            step=0.1,
+        ),
+    ] = 1.0
     start: Annotated[
         str,
         Choice(
@@ -245,12 +288,14 @@ class DPALSConfig(Config):
     def consistent(self) -> None:
         if self.budget is not None and not self.private:
             raise ParameterError("private", False, "True when a budget is given")
+        if self.global_penalty and self.solve == "gradient":
+            raise ParameterError("global_penalty", self.global_penalty, "0 with gradient steps")
 
     def preparation(self, n_items: int) -> dict[str, bool]:
         """Which of the preparation's sums this setting makes use of."""
         return {
             "counted": n_frequent(n_items, self) < n_items or self.sampling != "uniform",
-            "recounted": self.item_exponent > 0,
+            "recounted": self.item_exponent > 0 or self.solve == "gradient",
             "centred": self.centring == "mean",
         }
 
@@ -326,6 +371,14 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
         linf=None if weighted else clip * value_clip,
         sigma_unit=clip * value_clip,
     )
+    if config.solve == "gradient":
+        del parts["gram"]
+        parts["gradients"] = replace(
+            parts.pop("right"),
+            what="gradients of all items",
+            share=left,
+            count=config.iterations * config.gradient_steps,
+        )
     before = preparation_parts(n, k, value_clip, share, **uses)
     if config.sigma_preparation is None:
         return plan({**before, **parts}, budget)

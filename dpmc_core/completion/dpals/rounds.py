@@ -132,6 +132,22 @@ class Rounds:
         out, _ = half_sweep(self.by_item, clipped * self._root[:, None], 1.0, pool, update=update)
         return out
 
+    def gradients(self, clipped: FloatArray, items: FloatArray, pool: Workers) -> FloatArray:
+        """Σ ω e u of every item (n_items×r), e = x − u·v clipped to ±Γ_M."""
+        most = self.basis.value_clip
+
+        def update(
+            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+        ) -> FloatArray:
+            root = a[:, :, -1]  # √f: what the user's vector and the value are multiplied by
+            left = y - np.matmul(a[:, :, :-1], items[rows][:, :, None])[:, :, 0]
+            left = np.clip(left, -most * root, most * root) * self._item_weight[rows, None]
+            return np.matmul(left[:, None, :], a)[:, 0]
+
+        with_root = np.column_stack([clipped, np.ones(len(clipped))]) * self._root[:, None]
+        out, _ = half_sweep(self.by_item, with_root, 1.0, pool, update=update)
+        return out[:, :-1]
+
     def model(self, users: FloatArray, items: FloatArray) -> FactorModel:
         """Factors whose products are the predictions, offsets and infrequent items included."""
         frequent, implicit = self.basis.prepared.frequent, self.basis.config.implicit

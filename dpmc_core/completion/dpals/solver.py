@@ -34,7 +34,7 @@ Stream = Callable[[int], FloatArray] | None
 
 
 @dataclass(frozen=True, eq=False)
-class _DPALS:
+class LearnedItems:
     """What was released, on which each user's own vector follows from their own ratings."""
 
     basis: Basis
@@ -73,7 +73,7 @@ def learn_dpals(
         items = next_items(people, basis, items, curator, iteration - 1)
         if config.orthonormal == "on":
             items = _orthonormal(items)
-        yield Learning(iteration, _DPALS(basis, items), curator.made(), curator.rest())
+        yield Learning(iteration, LearnedItems(basis, items), curator.made(), curator.rest())
 
 
 dpals = in_memory(learn_dpals)
@@ -126,6 +126,8 @@ def next_items(
     by block, else from those that are summed up before any noise, with the same numbers.
     """
     config, n_learned = basis.config, int(np.count_nonzero(basis.prepared.frequent))
+    if config.solve == "gradient":
+        return _descended(people, basis, items, curator, step)
     if people.whole is not None:
         return _solved_in_blocks(people.whole, basis, items, curator, step)
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
@@ -144,6 +146,33 @@ def next_items(
         regs = basis.item_reg[learned[piece]]
         out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
     return out
+
+
+def _descended(
+    people: Population, basis: Basis, items: FloatArray, curator: Curator, step: int
+) -> FloatArray:
+    """The items' factors S noisy gradient steps on, users' vectors held fixed: dpals-paper Remark 6
+    (zeros for infrequent items). A step's size follows from released counts.
+    """
+    config, learned = basis.config, basis.prepared.frequent
+    reg = basis.item_reg[learned, None]
+    curvature = reg + config.clip_norm**2 * basis.prepared.counts[learned, None]
+    out = np.where(learned[:, None], items, 0.0)
+    for _ in range(config.gradient_steps):
+        exact = partial(people.total, gradients, basis, items, out, step)
+        uphill = curator.release("gradients", exact) - reg * out[learned]
+        out = out.copy()
+        out[learned] += config.learning_rate * uphill / curvature
+    return out
+
+
+def gradients(
+    group: Group, basis: Basis, items: FloatArray, moved: FloatArray, step: int | None = None
+) -> FloatArray:
+    """Σ ω e u of each frequent item at its factors ``moved``, users' vectors on ``items``."""
+    rounds = rounds_of(group, basis)
+    clipped = rounds.clipped(_users(group, basis, items, step))
+    return rounds.gradients(clipped, moved, group.pool)[basis.prepared.frequent]
 
 
 def _users(group: Group, basis: Basis, items: FloatArray, step: int | None = None) -> FloatArray:
