@@ -131,6 +131,10 @@ FACTORS: dict[str, dict[str, Any]] = {
 }
 
 
+# of studies whose verdict is of many comparisons at once
+_SEEDS = {"minima": 10, "gradient": 10}
+
+
 def _completed(study: Study) -> dict[str, Any]:
     if study.dataset:
         return {**PEOPLE, **THEOREM, "dataset": study.dataset, "n_users": 32_000}
@@ -144,7 +148,7 @@ def specs_of(group: str) -> dict[str, tuple[str, ManyRuns]]:
     completion = {name: _completed(study) for name, study in STUDIES["completion"].items()}
     settings = FACTORS if group == "factorization" else {**completion, "minima": MINIMA}
     return {
-        kind: ("", StudySpec.of(group, kind, base, seeds=10 if base is MINIMA else 3))
+        kind: ("", StudySpec.of(group, kind, base, seeds=_SEEDS.get(kind, 3)))
         for kind, base in settings.items()
     }
 

@@ -34,6 +34,7 @@ tab("Attacker", "tradeoff-function", lambda: sections.attackers(counts))
 tab("Groups, post-processing", "carried-over", lambda: sections.carried_over(counts))
 if question.run == "own":
     tab("Sub-sampling", "sub-sampling", lambda: sections.sampling(counts))
+tab("Best of several runs", "choice", lambda: sections.choice(counts))
 tab("Accounting methods", "methods", lambda: sections.methods(counts))
 tab("Method", "method", lambda: sections.method(counts))
 tab("Least noise", "least-noise", lambda: sections.least_noise(counts, shapes))

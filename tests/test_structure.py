@@ -338,6 +338,7 @@ STARTS = {
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
     "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
+    "dpmc_core.completion.sgld": {"standard_normal"},
     "dpmc_core.factorization.moments": {"bit_generator", "integers"},
     "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},

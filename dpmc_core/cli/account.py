@@ -18,7 +18,8 @@ from dpmc_core.privacy import (
     state,
     subject,
 )
-from dpmc_core.wording import JsonObject, three
+from dpmc_core.privacy.choice import choice_epsilon
+from dpmc_core.wording import JsonObject, finite, three
 
 _NOISE = ("alpha", "scale", "variance")
 # the range of each, and what it is
@@ -48,6 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "delta", "account_delta", 1e-5, "δ at which ε is read")
     target = "also find the least noise, same family and shape, with at most this ε"
     add_number(parser, "target_epsilon", "epsilon", meaning=target)
+    best = "also count the best of a random (geometric) number of such runs, with this mean"
+    add_number(parser, "best_of", "mean_runs", meaning=best)
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -81,8 +84,17 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             "factor": calibrated.releases[0].mechanism.std / ledger.releases[0].mechanism.std,
             "ledger": calibrated.as_dict(),
         }
+    if arguments.best_of is not None and statement.private:
+        epsilon = choice_epsilon(ledger, arguments.best_of, delta)
+        result["choice"] = {"mean_runs": arguments.best_of, "epsilon": finite(epsilon)}
     if not arguments.json:
         _print_account(ledger, statement, delta, calibrated)
+        if "choice" in result:
+            nominal = "nominal " * statement.nominal
+            print(
+                f"best of {arguments.best_of:g} such runs on average: {nominal}ε = "
+                f"{three(epsilon)} at δ = {delta:g} (privacy/choice.py)"
+            )
     return result
 
 

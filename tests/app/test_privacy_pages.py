@@ -17,6 +17,7 @@ from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import account, state
 from dpmc_core.privacy.attack import clopper_pearson
+from dpmc_core.privacy.choice import choice_epsilon
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
 from dpmc_core.wording import three
 from pages.parts.audit import charts as audit_charts
@@ -81,6 +82,15 @@ def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
     assert all(float(sampled) <= float(whole) for sampled, whole in pairs)
     assert "sub-sampling" not in opened("budget?u_run=irls").widget("tab").options
     shows(app.set(u_delta=1e-14), "too small to be read", kinds=["info"])
+
+
+def test_the_best_of_several_runs_costs_more_than_one() -> None:
+    app = opened("budget?tab=choice&u_count=1&u_variance=100")
+    _, laplace, _ = trio(100.0)
+    one, ten = state(ledger(laplace)).epsilon, choice_epsilon(ledger(laplace), 10, 1e-5)
+    assert one < ten < 3.01 * laplace.epsilon(1.0)
+    shows(app, f"{three(ten)}, not {three(one)} (Laplace)")
+    assert len(app.charts) == 2
 
 
 @pytest.mark.parametrize("noise", trio(2.0), ids=lambda noise: noise.name)

@@ -148,6 +148,17 @@ def _by_projection(s: Settings) -> list[Cell]:
     return _along(s, "epsilon", (2.0, 5.0, 10.0, 20.0, 50.0), lines)
 
 
+def _by_gradient_steps(s: Settings) -> list[Cell]:
+    lines: dict[str, Settings] = {"noisy sums": {"solve": "perturbed"}}
+    for n in (2, 10):
+        lines[f"{n} gradient steps"] = {"solve": "gradient", "gradient_steps": n}
+    return [
+        Cell(name, e, _noisy(s, "dpals", e, **changes))
+        for name, changes in lines.items()
+        for e in (1.0, 2.0, 5.0, 20.0)
+    ]
+
+
 def _by_sampling(s: Settings) -> list[Cell]:
     private = {
         "uniform": {"sampling": "uniform"},
@@ -276,6 +287,7 @@ COMPLETION: dict[str, Lines] = {
     "items": _by_share,
     "rank": _by_rank,
     "projection": _by_projection,
+    "gradient": _by_gradient_steps,
     "sampling": _by_sampling,
     "exponents": _by_exponents,
     "minima": _by_early_noise,

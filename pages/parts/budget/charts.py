@@ -22,6 +22,7 @@ from pages.parts.ui.series import Line, named_lines
 NEEDED_COUNTS = (1, 3, 6, 10, 15, 25, 50, 100, 300)
 DELTAS = tuple(10.0**k for k in range(-9, -1))
 GROUPS = (1, 2, 3, 5, 10, 20)
+MEAN_RUNS = (1, 2, 5, 10, 30, 100, 300, 1000)
 COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 
 
@@ -70,20 +71,18 @@ def _on_a_log_axis(epsilons: Sequence[float]) -> list[float]:
     return [value if 0 < value < math.inf else math.nan for value in epsilons]
 
 
-def groups(of_sizes: Mapping[str, Sequence[float]], delta: float) -> Drawn:
-    """ε for ``GROUPS`` of units that change together, one line for each mechanism's name."""
-    fig = figure(
-        "units that change together (log scale)",
-        f"ε for all of them (log scale), δ = {power(delta)}",
-        log_x=True,
-        log_y=True,
-    )
+def by_number(
+    of_each: Mapping[str, Sequence[float]], what: str, numbers: Sequence[int], delta: float
+) -> Drawn:
+    """ε for ``numbers`` of ``what``, one line for each mechanism's name."""
+    title = f"ε for all of them (log scale), δ = {power(delta)}"
+    fig = figure(f"{what} (log scale)", title, log_x=True, log_y=True)
     lines = [
-        Line(IDENTITY[name], GROUPS, _on_a_log_axis(epsilons))
-        for name, epsilons in of_sizes.items()
+        Line(IDENTITY[name], numbers, _on_a_log_axis(epsilons))
+        for name, epsilons in of_each.items()
     ]
-    titles = {IDENTITY[name].title: list(epsilons) for name, epsilons in of_sizes.items()}
-    return named_lines(fig, lines), pd.DataFrame({"units": GROUPS, **titles})
+    titles = {IDENTITY[name].title: list(epsilons) for name, epsilons in of_each.items()}
+    return named_lines(fig, lines), pd.DataFrame({what: numbers, **titles})
 
 
 def sampled(

@@ -15,6 +15,7 @@ from dpmc_core.mechanisms import Mechanism
 from dpmc_core.planning.project import Item, Project, share_out_after
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
 from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.choice import choice_epsilon
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger_file import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
@@ -211,7 +212,11 @@ def carried_over(counts: Counts) -> None:
         unit = counts.statements[0].unit
         nominal = "nominal " * any(statement.nominal for statement in counts.statements)
         sentence = f"For ten units (each one {unit}) that change together, the {nominal}ε is {ten}."
-        show(charts.groups(of_sizes, question.delta), "groups", sentence)
+        show(
+            charts.by_number(of_sizes, "units that change together", charts.GROUPS, question.delta),
+            "groups",
+            sentence,
+        )
         st.caption(
             f"{sentence} Group privacy: they move each release by up to ten times Δ. At δ = 0 "
             "this is at most ten times the ε of one; at the same δ > 0 it may be more."
@@ -267,6 +272,41 @@ def sampling(counts: Counts) -> None:
         "claims it**: none samples, every record is used in every release."
         + " For vectors with Huber or Laplace noise this is an upper bound: all of Δ on one number."
         * (question.spread > 1)
+    )
+
+
+def choice(counts: Counts) -> None:
+    """Draw what the best of several such runs costs, against their mean number."""
+    question = counts.question
+    with st.spinner("Composing the privacy losses…"):
+        of_each = {
+            noise.name: [
+                choice_epsilon(question.ledger(noise), runs, question.delta)
+                for runs in charts.MEAN_RUNS
+            ]
+            for noise in counts.mechanisms
+        }
+    at = charts.MEAN_RUNS.index(10)
+    nominal = "nominal " * any(statement.nominal for statement in counts.statements)
+    totals = "; ".join(
+        f"{three(of_each[noise.name][at])}, not {three(one.epsilon)} ({title})"
+        for noise, one, title in zip(
+            counts.mechanisms, counts.statements, counts.titles, strict=True
+        )
+    )
+    sentence = f"The best of 10 such runs on average has a {nominal}ε of {totals}."
+    st.markdown(sentence)
+    show(
+        charts.by_number(of_each, "mean number of runs", charts.MEAN_RUNS, question.delta),
+        "choice",
+        sentence,
+    )
+    st.caption(
+        "A private choice of settings: each run draws settings at random and releases a score "
+        "within its ε (a held-out error without noise is none); the number of runs is drawn from "
+        "a geometric distribution, and only the best run is published. Pure ε grows threefold, "
+        "whatever the number (Liu & Talwar 2019); else by Rényi divergences (Papernot & Steinke "
+        "2022, Theorem 2). Bounds: one run counted alone may be less than the line at 1."
     )
 
 

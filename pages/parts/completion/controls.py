@@ -405,7 +405,7 @@ def one_configuration(question: str) -> dict[str, Any]:
         return {"algorithm": "moments", "mechanism": "gaussian"}
     if question == "minima":
         return {"algorithm": "als", "mechanism": "none"}
-    of_dpals = ("items", "projection", "sampling", "exponents", "rate")
+    of_dpals = ("items", "projection", "gradient", "sampling", "exponents", "rate")
     algorithm = "dpals" if question.removeprefix("recall-") in of_dpals else "moments"
     with controls.place():
         if question == "lists":

@@ -28,6 +28,7 @@ from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.spec import Planned
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
+from dpmc_core.metrics import Comparison
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
@@ -135,9 +136,8 @@ def study_sentences(result: StudyResult) -> list[str]:
         out += _effects(by_name)
     if result.spec.kind == "people" and _falls(next(iter(by_name.values()))):
         out.append("More people, same privacy, less error.")
-    what = {"epsilon": "ε", "projection": "ε", "people": "users", "rank": "rank"}.get(
-        _question(result), "β"
-    )
+    of_epsilon = dict.fromkeys(("epsilon", "projection", "gradient"), "ε")
+    what = {**of_epsilon, "people": "users", "rank": "rank"}.get(_question(result), "β")
 
     def places(xs: Sequence[float]) -> str:
         return f"at {what} = " + ", ".join(f"{x:,.0f}" if x >= 100 else f"{x:g}" for x in xs)
@@ -198,6 +198,8 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
         return _more_people(by_name)
     if kind == "projection":
         return _least(by_name)
+    if kind == "gradient":
+        return _steps_or_sums(by_name)
     if kind != result.spec.kind or kind == "sampling":
         return _best_private(by_name, kind)
     lines: dict[float, list[str]] = {}
@@ -306,6 +308,25 @@ def _least(by_name: dict[str, list[Point]]) -> str:
         least = measured(best.mean, _half(best))
         return f"{where}, projecting “{line}” has the least error, {least}{_beside([best])}."
     return f"{where}, no way of projecting has significantly less error than all others."
+
+
+def _steps_or_sums(by_name: dict[str, list[Point]]) -> str:
+    """Where gradient steps have less error than noisy sums, or more whatever their number; paired
+    by seed, at 95 % for all differences together (Bonferroni).
+    """
+    sums, *steps = by_name.values()
+    together = sum(map(len, steps))
+    apart: dict[float, list[Comparison]] = {}
+    for one in steps:
+        for p, q in zip(one, sums, strict=False):
+            apart.setdefault(p.x, []).append(p.minus(q, together))
+    less = [f"{x:g}" for x, some in apart.items() if any(one.better for one in some)]
+    more = [f"{x:g}" for x, some in apart.items() if all(one.worse for one in some)]
+    words = [f"less error at ε = {', '.join(less)}"] * bool(less)
+    words += [f"more error at ε = {', '.join(more)}"] * bool(more)
+    if not words:
+        return "No difference is detected between noisy gradient steps and noisy sums."
+    return f"Noisy gradient steps have {' and '.join(words)} than noisy sums."
 
 
 def _half(point: Point) -> float:
