@@ -233,9 +233,42 @@ def test_words_of_noise_that_ends_follow_its_numbers() -> None:
     assert others[3] == "**Huber** against Laplace: lower at variance 0.5, 8."
 
 
+@pytest.mark.parametrize(
+    ("two", "ten", "verdict"),
+    [
+        ((0, 0), (0, 0), "No difference is detected between noisy gradient steps and noisy sums."),
+        ((0, 0.1), (0, 0.1), "Noisy gradient steps have more error at ε = 5 than noisy sums."),
+        (
+            (-0.1, 0.1),
+            (-0.1, 0.05),
+            "Noisy gradient steps have less error at ε = 1 and more error at ε = 5 than noisy "
+            "sums.",
+        ),
+        (
+            (0, 0.1),
+            (0, 0),
+            "No difference is detected between noisy gradient steps and noisy sums.",
+        ),
+    ],
+)
+def test_words_of_gradient_steps_follow_their_numbers(
+    two: tuple[float, float], ten: tuple[float, float], verdict: str
+) -> None:
+    lines = {
+        name: [
+            (x, tuple(e + by for e in BETTER), BASELINE)
+            for x, by in zip((1.0, 5.0), moved, strict=True)
+        ]
+        for name, moved in (("noisy sums", (0, 0)), ("2", two), ("10", ten))
+    }
+    (first, *_) = study_view.study_sentences(made_up("gradient", lines))
+    assert first == verdict
+
+
 WORDS = {
     ("completion", "people"): "More people, same privacy, less error",
     ("completion", "minima"): "never brings ALS to a significantly lower objective",
+    ("completion", "gradient"): "less error at ε = 1 than noisy sums, worse than the baseline.",
     ("factorization", "rounds"): "It leaves out the start",
     ("factorization", "people"): "finds nine in ten true parts from",
 }

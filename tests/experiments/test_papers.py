@@ -15,12 +15,16 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.dpals.plan import dpals_plan
+from dpmc_core.completion.sgld import posterior_epsilon
 from dpmc_core.datasets import entry as dataset
 from dpmc_core.datasets.catalogue import data_dir
+from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.papers import (
     ENTRIES,
     PAPERS,
@@ -48,6 +52,7 @@ from dpmc_core.experiments.papers.compute import (
 )
 from dpmc_core.experiments.papers.entries import errata
 from dpmc_core.experiments.papers.row import Row, row_names
+from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.store.records import record_of, run_single_threaded
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.metrics.intervals import t_half_width
@@ -186,6 +191,21 @@ def test_findings_on_dpals_are_those_of_its_rows() -> None:
         ratios = [mean[e, "private-fw"] / mean[e, "dpals"] for e in ("1", "5", "10", "20")]
         assert f"{min(ratios):.1f} to {max(ratios):.1f} times" in finding
     assert mean["none", "als"] < mean["20", "dpals"]
+
+
+def test_findings_on_a_rival_and_on_gradient_steps_are_computed() -> None:
+    finding = {one.place: one.finding for one in ENTRIES if one.paper == "dpals"}
+    spec = RunSpec.fitting({**PEOPLE, "algorithm": "private-sgld"})
+    train = split_of(spec.data, spec.seed).train
+    config = spec.card.prepare(spec.algorithm, spec.noise, train)
+    nominal = posterior_epsilon(Whole(train), config)
+    assert f"ε = {nominal:.0f}, nominal" in finding["Private SGLD"]
+    lines = example("completion", "gradient").study.lines()
+    two, sums = (lines[name][0].mean for name in ("2 gradient steps", "noisy sums"))
+    assert f"({two:.3f} against {sums:.3f})" in finding["Remark 6"]
+    noisy_sums, *steps = lines.values()
+    pairs = [(p, q) for one in steps for p, q in zip(one, noisy_sums, strict=True)]
+    assert {p.x for p, q in pairs if p.minus(q, len(pairs)).better} == {1.0}
 
 
 def test_whether_noise_helps_on_ml_100k_belongs_to_its_variance() -> None:

@@ -28,7 +28,6 @@ from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.spec import Planned
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from dpmc_core.findings import Standings
-from dpmc_core.metrics import Comparison
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
@@ -316,17 +315,19 @@ def _steps_or_sums(by_name: dict[str, list[Point]]) -> str:
     """
     sums, *steps = by_name.values()
     together = sum(map(len, steps))
-    apart: dict[float, list[Comparison]] = {}
-    for one in steps:
-        for p, q in zip(one, sums, strict=False):
-            apart.setdefault(p.x, []).append(p.minus(q, together))
-    less = [f"{x:g}" for x, some in apart.items() if any(one.better for one in some)]
-    more = [f"{x:g}" for x, some in apart.items() if all(one.worse for one in some)]
-    words = [f"less error at ε = {', '.join(less)}"] * bool(less)
-    words += [f"more error at ε = {', '.join(more)}"] * bool(more)
+    pairs = [(p, p.minus(q, together)) for one in steps for p, q in zip(one, sums, strict=False)]
+    less = sorted((p for p, apart in pairs if apart.better), key=lambda p: p.x)
+    never = {p.x for p, _ in pairs} - {p.x for p, apart in pairs if not apart.worse}
+    places = [dict.fromkeys(f"{x:g}" for x in xs) for xs in ((p.x for p in less), sorted(never))]
+    words = [
+        f"{word} error at ε = {', '.join(some)}"
+        for word, some in zip(("less", "more"), places, strict=True)
+        if some
+    ]
     if not words:
         return "No difference is detected between noisy gradient steps and noisy sums."
-    return f"Noisy gradient steps have {' and '.join(words)} than noisy sums."
+    against = _beside(less or sums)
+    return f"Noisy gradient steps have {' and '.join(words)} than noisy sums{against}."
 
 
 def _half(point: Point) -> float:
