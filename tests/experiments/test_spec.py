@@ -79,7 +79,8 @@ PREPARED = [
         "--projection off --start power --clip-norm 0.5 --value-clip 2.0 --gram-ratio 2.0 "
         "--mechanism huber --epsilon 5.0 --alpha 1.1",
         "DPALSConfig(rank=8, reg=30.0, iterations=2, items_per_user=50, item_features='none', "
-        "item_share=0.5, sampling='weights', projection='off', start='power', start_rounds=2, "
+        "item_share=0.5, sampling='weights', projection='off', solve='perturbed', "
+        "gradient_steps=2, learning_rate=1.0, start='power', start_rounds=2, "
         "centring='user', clip_norm=0.5, value_clip=2.0, weight_exponent=-0.5, orthonormal='off', "
         "user_sample='all', sigma_preparation=None, gram_ratio=2.0, item_exponent=0.5, "
         "user_exponent=1.0, global_penalty=0.0, implicit=False, private=True, "
@@ -105,6 +106,12 @@ PREPARED = [
         "40 --mechanism gaussian --epsilon 2.0",
         "FrankWolfeConfig(iterations=6, nuclear=0.3, items_per_user=40, "
         "budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5))",
+    ),
+    (
+        "complete private-sgld --dataset low-rank --rank 5 --rounds 7 --mechanism gaussian "
+        "--epsilon 2.0",
+        "SGLDConfig(rank=5, reg=25.0, items_per_user=100, clip_norm=0.25, rounds=7, "
+        "step_size=4.0, budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5))",
     ),
     (
         "complete private-svd --dataset low-rank --rank 5 --mechanism gaussian --epsilon 2.0",
