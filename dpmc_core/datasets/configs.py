@@ -190,6 +190,7 @@ class SampleData(Data):
 
     data_seed: Seed = 0
     contaminated: float = field(default=0.0, init=False, repr=False)
+    normalisation: str = field(default="length", init=False, repr=False)
     n_samples: int = field(default=0, init=False, repr=False)
 
     def make(self) -> Samples:
@@ -235,6 +236,16 @@ class ImageData(SampleData):
             tuple(CORRUPTIONS.values()),
         ),
     ] = "uniform"
+    normalisation: Annotated[
+        str,
+        Choice(
+            ("length", "maximum"),
+            "what every image is divided by: its length (ℓ2), or its brightest pixel times "
+            "√pixels, the paper's unit maximum on a scale where no image is longer than 1",
+            "Normalisation",
+            ("length 1", "unit maximum"),
+        ),
+    ] = "length"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from dpmc_core.datasets.ratings import (
     some_users,
     user_split,
 )
-from dpmc_core.datasets.samples import Samples, contaminate
+from dpmc_core.datasets.samples import Samples, contaminate, unit_maximum
 from dpmc_core.errors import DataError
 
 Made = TypeVar("Made")
@@ -94,6 +94,8 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     """
     if not clean and data.contaminated:
         return _cached(_corrupted, data)
+    if data.normalisation == "maximum":
+        return _cached(_of_unit_maximum, uncorrupted(data))
     if user_datasets.is_own(data.dataset):
         mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
         return mine
@@ -148,6 +150,10 @@ def _split(data: RatingsData, test_fraction: float, seed: int) -> Split:
 def _user_split(data: RatingsData, test_fraction: float, seed: int) -> UserSplit:
     own = user_datasets.is_own(data.dataset)
     return user_split(ratings_of(data), test_fraction, seed, each_alone=own)
+
+
+def _of_unit_maximum(data: ImageData) -> Samples:
+    return unit_maximum(samples_of(replace(data, normalisation="length")))
 
 
 def _corrupted(data: ImageData) -> Samples:

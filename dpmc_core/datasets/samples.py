@@ -42,8 +42,8 @@ class Places:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Samples:
-    """N non-negative columns of length 1 (ℓ2; longer where ``spoiled``), each one unit of privacy:
-    an image or a document.
+    """N non-negative columns of length 1 (ℓ2; shorter after ``unit_maximum``, longer where
+    ``spoiled``), each one unit of privacy: an image or a document.
 
     ``values`` is D×N, dense for images, ``csc_array`` for text. ``shape`` is (height, width) of an
     image, pixels in row order. ``words`` names the D rows of text; ``counts`` holds its raw counts
@@ -175,7 +175,7 @@ def unit_columns(values: Matrix) -> Matrix:
     """``values`` with every column divided by its ℓ2 norm; columns of zeros stay zero.
 
     The sensitivities of nmf-paper eqs. 13–14 need this norm; "unit maximum", which its section 4
-    says, does not bound them.
+    says, does not bound them as printed: see ``unit_maximum``.
     """
     if sparse.issparse(values):
         largest = np.asarray(abs(values).max(axis=0).toarray()).ravel()
@@ -192,6 +192,29 @@ def unit_columns(values: Matrix) -> Matrix:
     dense = dense / np.where(largest > 0, largest, 1.0)
     norms = np.linalg.norm(dense, axis=0)
     return np.asarray(dense / np.where(norms > 0, norms, 1.0))
+
+
+def unit_maximum(samples: Samples) -> Samples:
+    """A copy whose images v have their brightest pixel at 1/√D: "unit maximum" (nmf-paper section
+    4), entries in [0, 1], over √D for D pixels, which is public.
+
+    With entries in [0, 1] an image is up to √D long, a white one exactly, so that eqs. 13–14 do not
+    hold as printed. As there, for ‖h‖ ≤ 1: one image replaced moves B = VHᵀ/N by at most
+    (‖v‖‖h‖ + ‖v′‖‖h′‖)/N ≤ 2√D/N, and 4√D/N with outliers cut to length √D; A = HHᵀ/N, of H alone,
+    by 2/N as before. Over √D all data are of length at most 1, and 2/N and 4/N hold of B: noise is
+    √D times that of the printed bounds, in the unit where the brightest pixel is 1. Whatever is
+    proved here for columns of length at most 1 holds.
+    """
+    values = np.asarray(samples.values)
+    note = (
+        "Unit maximum: the brightest pixel of every image is 1, and all are divided by √pixels, so "
+        "that no image is longer than 1: private NMF's bounds need that."
+    )
+    return replace(
+        samples,
+        values=values / (values.max(axis=0) * np.sqrt(samples.dimension)),
+        notes=(*samples.notes, note),
+    )
 
 
 CORRUPTIONS = {"uniform": "noise, U[−1, 1]", "salt-and-pepper": "salt and pepper (impulse noise)"}

@@ -1,7 +1,8 @@
 """The two half problems of a factorisation V ≈ WH, dense or sparse.
 
-Coordinate descent, projected gradient and multiplicative updates on one factor while the other
-stands still, the coefficients that suit a given dictionary best, and the objective.
+Coordinate descent, projected gradient, multiplicative updates, the active-set method and ADMM on
+one factor while the other stands still, the coefficients that suit a given dictionary best, and the
+objective.
 
 Both half problems are min over X ≥ 0 of ½·tr(XᵀGX) − tr(XᵀB): for H with G = WᵀW, B = Wᵀ(V − R);
 for Wᵀ with G = A = HHᵀ/N, Bᵀ = (V − R)Hᵀ/N (nmf-paper eqs. 5–11). Columns of X do not touch each
@@ -10,11 +11,16 @@ other.
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import nnls
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Matrix
 
 _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's cache
+_SINGULAR = 1e-12  # eigenvalues below it, over the largest, are 0
+_ITERATIONS = 10  # of ADMM in one step
+_MOST_PIVOTS = 30  # of the active-set method, for each number of a column: 3 are scipy's
 
 
 def coordinate_sweeps(
@@ -71,6 +77,43 @@ def multiplicative_steps(
     out, least = np.array(start, dtype=np.float64), np.finfo(np.float64).tiny
     for _ in range(steps):
         out = out * np.maximum(target, 0.0) / np.maximum(gram @ out, least)
+    return out
+
+
+def active_set(gram: FloatArray, target: FloatArray, start: FloatArray, steps: int) -> FloatArray:
+    """X that solves each column's problem to its end, from no ``start`` and in no number of
+    ``steps``: Lawson & Hanson's active-set method, by scipy. Block principal pivoting (Kim & Park
+    2011) solves the same problem to the same end.
+
+    ½xᵀGx − bᵀx is ½‖Rx − c‖² less a constant, where G = RᵀR and b = Rᵀc: for B in the range of G,
+    as that of every half problem is.
+    """
+    del start, steps
+    values, vectors = np.linalg.eigh(gram)
+    values = np.where(values > _SINGULAR * values[-1], values, 0.0)
+    root = np.sqrt(values)[:, None]
+    aims = np.divide(vectors.T @ target, root, out=np.zeros_like(target), where=root > 0)
+    table, most = root * vectors.T, _MOST_PIVOTS * len(gram)
+    return np.stack([nnls(table, aim, maxiter=most)[0] for aim in aims.T], axis=1)
+
+
+def admm_steps(gram: FloatArray, target: FloatArray, start: FloatArray, steps: int) -> FloatArray:
+    """X after ten iterations for each of the ``steps`` of the alternating direction method of
+    multipliers (Boyd et al. 2011, section 3.1.1) for X = Z ≥ 0: Z, which may go uphill, as it does
+    after one iteration from far away.
+
+    ρ is G's average diagonal entry (Huang, Sidiropoulos & Liavas 2016). The scaled multiplier
+    starts from what suits ``start``, (B − GZ)/ρ where Z is 0 and the bound holds it there, so that
+    no iteration leaves a solution.
+    """
+    penalty = max(float(np.trace(gram)) / len(gram), np.finfo(np.float64).tiny)
+    factor = cho_factor(gram + penalty * np.eye(len(gram)))
+    out = np.array(start, dtype=np.float64)
+    dual = np.where(out > 0, 0.0, np.minimum((target - gram @ out) / penalty, 0.0))
+    for _ in range(_ITERATIONS * steps):
+        free = cho_solve(factor, target + penalty * (out - dual)) + dual
+        out = np.maximum(free, 0.0)
+        dual = free - out
     return out
 
 

@@ -16,6 +16,8 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import (
+    active_set,
+    admm_steps,
     coordinate_sweeps,
     cross,
     gradient_steps,
@@ -39,15 +41,24 @@ SOLVERS = {
     "coordinates": coordinate_sweeps,
     "gradient": gradient_steps,
     "multiplicative": multiplicative_steps,
+    "active-set": active_set,
+    "admm": admm_steps,
 }
 Solver = Annotated[
     str,
     Choice(
         tuple(SOLVERS),
         "how each factor is fitted: exactly row by row, by projected gradient (as the paper does), "
-        "or by multiplicative updates (Lee & Seung 2001)",
+        "by multiplicative updates (Lee & Seung 2001), to its end by active sets (block principal "
+        "pivoting ends there too), or by ADMM, ten iterations a step",
         "Solver",
-        ("coordinate descent", "projected gradient", "multiplicative updates"),
+        (
+            "coordinate descent",
+            "projected gradient",
+            "multiplicative updates",
+            "active set (slow)",
+            "ADMM",
+        ),
     ),
 ]
 
@@ -56,8 +67,9 @@ Solver = Annotated[
 class NMFConfig(Config):
     """K parts in T rounds, ``inner`` steps on each factor per round.
 
-    Steps are by "coordinates" (exact, row by row), "gradient" (as published, 1/‖Gram‖) or
-    "multiplicative", whose start has the average entry in place of zeros, which would stay.
+    Steps are by "coordinates" (exact, row by row), "gradient" (as published, 1/‖Gram‖),
+    "multiplicative", whose start has the average entry in place of zeros, which would stay,
+    "active-set" (each factor to its end, whatever ``inner``) or "admm".
     """
 
     rank: Parts = 16

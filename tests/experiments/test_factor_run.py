@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
+from dpmc_core.datasets.data import samples_of
 from dpmc_core.datasets.synthetic.samples import cartoon_faces
 from dpmc_core.errors import DatasetMissingError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
@@ -45,6 +46,23 @@ def test_every_algorithm_runs_by_its_name(algorithm: str) -> None:
         assert 0 < final.final.moved < 1
     json.dumps(final.summary())
     np.testing.assert_array_equal(run(spec).dictionary, final.dictionary)
+
+
+def test_unit_maximum_is_kept_by_corruption_and_judged_as_it_is() -> None:
+    noise = {"mechanism": "gaussian", "epsilon": 5.0, "normalisation": "maximum"}
+    spec = RunSpec.of(**SMALL, algorithm="moment-nmf", contaminated=0.2, **noise)
+    given, result = samples_of(spec.data), run(spec)
+    clean = np.asarray(result.clean.values)
+    np.testing.assert_allclose(clean.max(axis=0), clean.shape[0] ** -0.5)
+    whole = np.delete(given.values, given.spoiled, axis=1)
+    np.testing.assert_array_equal(whole, np.delete(clean, given.spoiled, axis=1))
+    mean = clean.mean(axis=1) / np.linalg.norm(clean.mean(axis=1))
+    errors = ((clean - np.outer(mean, mean @ clean)) ** 2).sum(axis=0) / 2
+    assert result.baselines["average column"] == pytest.approx(errors.mean())
+    assert result.statement.epsilon == pytest.approx(5.0, rel=1e-5)
+    assert not result.statement.nominal
+    of_length = reference(spec.replace(normalisation="length").data, 6)
+    assert result.reference < 0.9 * of_length
 
 
 def test_another_algorithm_has_its_own_usual_number_of_rounds() -> None:

@@ -14,12 +14,14 @@ from dpmc_core.datasets.samples import CORRUPTIONS, Samples, contaminate, unit_c
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.factorization import RobustConfig, fit_coefficients, objective, robust_nmf
 from dpmc_core.factorization.blocks import (
+    active_set,
+    admm_steps,
     coordinate_sweeps,
     gradient_steps,
     multiplicative_steps,
     unit_ball,
 )
-from dpmc_core.factorization.robust import NMFConfig, soft_threshold
+from dpmc_core.factorization.robust import SOLVERS, NMFConfig, soft_threshold
 from dpmc_core.factorization.step import nndsvd, random_dictionary
 
 RNG = np.random.default_rng(0)
@@ -53,7 +55,38 @@ def test_rounds_are_scikit_learns_and_never_go_uphill(
     assert max(np.diff(objectives)) <= 1e-12
 
 
-@pytest.mark.parametrize("solver", ["coordinates", "gradient", "multiplicative"])
+@settings(derandomize=True, deadline=None, max_examples=20)
+@given(st.integers(1, 6), st.integers(0, 8), st.integers(0, 10**6))
+def test_active_sets_and_admm_end_where_no_change_helps(k: int, rows: int, seed: int) -> None:
+    """The conditions of Karush, Kuhn and Tucker, of singular problems too."""
+    rng = np.random.default_rng(seed)
+    factor, start = rng.normal(size=(rows, k)), rng.random((k, 5))
+    gram, target = factor.T @ factor, factor.T @ rng.normal(size=(rows, 5))
+    solved = active_set(gram, target, start, 1)
+    slope = gram @ solved - target
+    assert solved.min() >= 0
+    assert slope.min() >= -1e-9
+    assert np.abs(solved * slope).max() <= 1e-9
+    np.testing.assert_allclose(admm_steps(gram, target, solved, 3), solved, atol=1e-6)
+    far = admm_steps(gram, target, start, 20)
+    assert far.min() >= 0
+    values = [np.vdot(gram @ x / 2 - target, x) for x in (solved, far, start)]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_active_sets_never_go_uphill_and_admm_ends_beside_them(kind: str) -> None:
+    values = cartoon_faces(60, 1).values if kind == "dense" else topic_documents(80, 1).values
+    ends = {}
+    for solver in ("coordinates", "active-set", "admm"):
+        steps = robust_nmf(values, NMFConfig(rank=5, rounds=40, solver=solver), RNG)
+        objectives = [objective(values, step.dictionary, step.coefficients) for step in steps]
+        ends[solver] = objectives[-1]
+        assert solver == "admm" or max(np.diff(objectives)) <= 1e-12
+    assert max(ends.values()) < 1.02 * min(ends.values())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_columns_of_the_dictionary_stay_in_the_unit_ball(solver: str) -> None:
     config = RobustConfig(rank=5, rounds=4, inner=1, outlier_penalty=None, solver=solver)
     for step in robust_nmf(cartoon_faces(60, 1).values, config, RNG):

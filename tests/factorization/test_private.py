@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from dpmc_core.datasets.factor_sets import load_samples
-from dpmc_core.datasets.samples import Samples, contaminate, unit_columns
+from dpmc_core.datasets.samples import Samples, contaminate, unit_columns, unit_maximum
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.tasks.factorize import baselines_of
@@ -311,6 +311,22 @@ def test_as_published_releases_what_algorithm_2_prints() -> None:
     assert paper_sigma(1.0, 1.0, 1e-5) == pytest.approx(4.844805262605389)
     assert np.linalg.norm(step.coefficients, axis=0).max() <= 1 + 1e-9
     assert np.linalg.norm(step.outliers, axis=0).max() <= 1 + 1e-9
+
+
+def test_unit_maximum_has_the_papers_bound_over_the_root_of_the_pixels() -> None:
+    """Where the brightest pixel is 1, a white image of one part in the place of one of another
+    moves B by more than eq. 14 prints; over √D it moves it by less, and nothing is cut.
+    """
+    images = np.random.default_rng(4).random((9, 4, 4))
+    images[0] = 7.0
+    values = np.asarray(unit_maximum(Samples.of_images(images, name="x")).values)
+    brightest = images.max(axis=(1, 2))
+    np.testing.assert_allclose(4 * values, (images / brightest[:, None, None]).reshape(9, -1).T)
+    assert np.linalg.norm(values, axis=0).max() == pytest.approx(1.0)
+    step = next(published_nmf(values, PublishedConfig(rank=3, rounds=1), np.random.default_rng(0)))
+    white, parts = values[:, 0], np.eye(3)
+    moved = np.linalg.norm(np.outer(white, parts[0] - parts[1])) / 9
+    assert moved <= step.releases[1].l2_sensitivity < 4 * moved
 
 
 @pytest.mark.nightly

@@ -176,11 +176,12 @@ class FactorResult(Result[FactorMetrics]):
 def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
     """Half of the squared error of each column (N,), by each baseline.
 
-    Every column (of length 1) as the multiple of the average column that suits it best; images also
+    Every column as the multiple of the average column that suits it best; images also
     by ``rank`` parts that no image had a say in.
     """
-    along = np.asarray(clean.values.T @ mean_columns(clean.values))
-    errors = {AVERAGE: (1 - along**2) / 2}
+    mean = mean_columns(clean.values)[:, None]
+    along = cross(clean.values, mean)
+    errors = {AVERAGE: column_errors(clean.values, mean, along, along) ** 2 / 2}
     if clean.shape is not None:
         parts = parts_without_data(clean.shape, rank)
         fits = fit_coefficients(clean.values, parts, _LAST_SWEEPS)
@@ -198,7 +199,7 @@ def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> flo
         return _reference_of(chosen, rank)
     if user_datasets.is_own(data.dataset):
         return user_datasets.find(data.dataset).cached(
-            ("reference", data.chosen, rank),
+            ("reference", uncorrupted(data), rank),
             lambda: _reference_of(samples_of(data, clean=True), rank),
         )
     return _reference(uncorrupted(data), rank)

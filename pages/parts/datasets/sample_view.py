@@ -56,8 +56,8 @@ def _observed(chosen: Entry, samples: Samples) -> list[str]:
         )
     else:
         out.append(
-            "Every image is scaled to length 1 before anything is learned: that bounds what one "
-            "image can change."
+            "Every image is scaled to length 1 before anything is learned, or at most 1 by unit "
+            "maximum: that bounds what one image can change."
         )
     if chosen.synthetic:
         out.append(f"Shown with N = {len(samples):,}; *Factorization* makes up to 100,000.")

@@ -175,11 +175,9 @@ def objective_curves(items: Sequence[Learned]) -> Drawn:
     At its end 95 % over the choice of images or documents. Baselines and scikit-learn's
     NMF as horizontal lines.
     """
-    unit = items[0].result.clean.unit
+    one = "an image" if items[0].result.clean.unit == "image" else "a document"
     fig = figure(
-        "round (log scale)",
-        f"objective (½ squared error of a{'n' if unit == 'image' else ''} {unit} of length 1)",
-        log_x=True,
+        "round (log scale)", f"objective (½ squared error of {one} of length at most 1)", log_x=True
     )
     lines, rows, settled = [], [], list[float]()
     for item in items:
@@ -225,8 +223,8 @@ def moved_curves(items: Sequence[Learned]) -> Drawn:
 
 
 def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, float]:
-    """One image made of its ``parts`` most used parts, and the distance to it (its length is 1)
-    unexplained, ‖v − Wh‖.
+    """One image made of its ``parts`` most used parts, and the distance to it (its length is 1
+    at most) unexplained, ‖v − Wh‖.
     """
     weights = result.coefficients[:, column]
     used = np.argsort(-weights * np.linalg.norm(result.dictionary, axis=0), kind="stable")[:parts]

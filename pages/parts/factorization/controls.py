@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.config import Choice, parameters
 from dpmc_core.datasets import Entry, entry
-from dpmc_core.datasets.configs import DocumentData, TermCountData, config_of
-from dpmc_core.datasets.samples import CORRUPTIONS
+from dpmc_core.datasets.configs import DocumentData, ImageData, TermCountData, config_of
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
@@ -34,8 +33,8 @@ FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"
 _OWNERS = ("nmf", "private-nmf-published", "private-nmf")
 
 
-def _word_rule(config: type) -> Choice:
-    rule = parameters(config)["word_list"].rule
+def _rule(config: type, name: str = "word_list") -> Choice:
+    rule = parameters(config)[name].rule
     assert isinstance(rule, Choice)
     return rule
 
@@ -46,9 +45,9 @@ FACTOR_TITLES: links.LinkTitles = {
     "f_stop": STOP_WORDS,
     "f_noise": FACTOR_NOISES,
     **{f"f_{name}": titles for name, titles in declared.titles(_OWNERS).items()},
-    "f_corruption": CORRUPTIONS,
-    "f_word_list": _word_rule(DocumentData).titled,
-    "f_terms_list": _word_rule(TermCountData).titled,
+    **{f"f_{name}": _rule(ImageData, name).titled for name in ("corruption", "normalisation")},
+    "f_word_list": _rule(DocumentData).titled,
+    "f_terms_list": _rule(TermCountData).titled,
 }
 # of the published form
 _STEPS = ("dictionary_step", "dictionary_steps", "dictionary_start")
@@ -112,6 +111,7 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
                     )
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
     if dataset_entry.holds == "images":
+        fields["normalisation"] = declared.box("images.normalisation", "f_normalisation")
         corrupted = question == "compare" and controls.switch(
             "Corrupt some images",
             "f_spoil",
@@ -146,7 +146,7 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
 
 def _word_list(dataset_entry: Entry) -> str:
     """Ask where the words come from: the set's own terms have lists of their own."""
-    rule = _word_rule(config_of(dataset_entry.name))
+    rule = _rule(config_of(dataset_entry.name))
     key = "f_terms_list" if "published" in rule.names else "f_word_list"
     # each run would choose a list of its own, and here they are compared over one
     offered = {name: title for name, title in rule.titled.items() if name != "private"}
@@ -173,7 +173,7 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     with controls.place():
         fields["mechanism"] = (
             controls.choice("Noise distribution", "f_noise", FACTOR_NOISES, "gaussian")
-            if question != "rounds"
+            if question not in ("rounds", "start")
             else "gaussian"
         )
         if "alpha" in FAMILIES[fields["mechanism"]].shape:

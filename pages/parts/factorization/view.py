@@ -219,8 +219,8 @@ def rebuilt_image(items: list[Learned]) -> None:
         f"Image {column + 1}{label}. Made of "
         f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
         f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
-        "method. Error: distance to the image, whose length is 1. The weights are computed on "
-        "the owner's side, without noise."
+        "method. Error: distance to the image, whose length is at most 1. The weights are computed "
+        "on the owner's side, without noise."
     )
     for item in items:
         if (
@@ -380,9 +380,9 @@ def _objective(items: list[Learned]) -> None:
     st.caption(
         "Lower is better. Every dictionary is judged by the non-negative weights that suit it "
         f"best on the {clean}data (private-NMF paper, eq. 15, at the best weights; columns of "
-        "length 1), which is the data it was learned from. Bars at the ends: 95 % over the choice "
-        f"of {unit}s. Each curve is one draw of noise and start; the studies repeat with other "
-        "seeds."
+        "length at most 1), which is the data it was learned from. Bars at the ends: 95 % over the "
+        f"choice of {unit}s. Each curve is one draw of noise and start; the studies repeat with "
+        "other seeds."
     )
     moved = [item for item in items if item.result.final.moved is not None]
     if moved:
@@ -571,8 +571,8 @@ def _account(item: Learned) -> None:
             "objective",
             f"{result.final.objective:.4f}",
             help=(
-                f"Half the squared error of one {result.clean.unit} of length 1, on average; ± "
-                f"is half of a 95 % interval over the choice of {result.clean.unit}s."
+                f"Half the squared error of one {result.clean.unit} of length at most 1, on "
+                f"average; ± is half of a 95 % interval over the choice of {result.clean.unit}s."
             ),
         )
         apart = result.against_baseline

@@ -127,6 +127,7 @@ _SAMPLE_KEYS = {
     "rank": "f_k", "n_samples": "f_n", "data_seed": "f_data_seed", "min_documents": "f_min_df",
     "max_share": "f_max_df", "most_words": "f_words", "stop_words": "f_stop",
     "term_share": "f_terms", "dataset": "f_data", "seed": "f_seed",
+    "normalisation": "f_normalisation",
 }  # fmt: skip
 _PRIVATE_KEYS = {
     "mechanism": "f_noise", "alpha": "f_alpha", "epsilon": "f_epsilon", "delta": "f_delta",
