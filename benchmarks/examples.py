@@ -125,6 +125,7 @@ TOPICS: dict[str, Any] = {
 FACTORS: dict[str, dict[str, Any]] = {
     "epsilon": FACES,
     "rounds": {**FACES, "rounds": 200},
+    "start": {**FACES, "n_samples": 2000},
     "parts": TOPICS,
     "people": {**FACES, "epsilon": 1.0},
     "outliers": {**FACES, "epsilon": 10.0},

@@ -119,7 +119,7 @@ def test_stored_studies_are_what_running_them_again_gives() -> None:
         assert result.finished
         for planned, record in result.runs:
             series, x = (value for _, value in planned.settings)
-            wanted = (kind, x) in (("epsilon", 10), ("parts", 8), ("outliers", 0.1))
+            wanted = (kind, x) in (("epsilon", 10), ("parts", 8), ("outliers", 0.1), ("start", 30))
             if not wanted or series.startswith("Private") or planned.replicate:
                 continue
             again = run(planned.spec, compare=False)
@@ -187,10 +187,17 @@ def test_the_published_form_stands_beside_itself_without_noise() -> None:
 @pytest.mark.long
 def test_steps_starts_solvers_and_corruption_are_chosen() -> None:
     small = "f_data=cartoon&f_n=100&f_k=3&f_published_rounds=5&f_sound_rounds=2"
-    more = "f_quiet=true&f_spoil=true&f_corruption=salt-and-pepper&f_solver=multiplicative"
+    more = "f_quiet=true&f_spoil=true&f_corruption=salt-and-pepper&f_solver=admm"
+    more += "&f_normalisation=maximum"
     app = ask(f"{small}&{more}&f_dictionary_start=random&f_dictionary_steps=3").press()
     assert len(app.metric) == 6
-    shows(app, "As published, no noise", "As published, random start", "salt and pepper")
+    shows(
+        app,
+        "As published, no noise",
+        "As published, random start",
+        "salt and pepper",
+        "Unit maximum",
+    )
     shows(app, "No guarantee", "a random start", kinds=["warning"])
     shows(app, "How far the dictionary W is from its start", kinds=["caption"])
     studied = ask("f_corruption=salt-and-pepper", "outliers")

@@ -421,13 +421,14 @@ def test_a_factorisation_leads_to_the_page_that_runs_it(monkeypatch: pytest.Monk
         specs[name, spec.noise.mechanism, spec.dataset * (name == "nmf")] = spec
     assert len(specs) == 9
     made = {"dataset": "cartoon", "n_samples": 300, "data_seed": 3, "seed": 4}
+    made |= {"normalisation": "maximum"}
     noise = {"mechanism": "huber", "alpha": 0.7, "epsilon": 5.0, "delta": 1e-6}
     ours = RunSpec.of(
         **made, **noise, algorithm="private-nmf", rounds=7, start="random", averaging=0.5
     )
     steps = {"dictionary_step": 3e-4, "dictionary_steps": 4, "dictionary_start": "random"}
     theirs = RunSpec.of(**made, **steps, algorithm="private-nmf-published", rank=5)
-    topics = RunSpec.of(dataset="topics", algorithm="nmf", most_words=900, solver="multiplicative")
+    topics = RunSpec.of(dataset="topics", algorithm="nmf", most_words=900, solver="active-set")
     for spec in (*specs.values(), ours, theirs, topics):
         app = opened(f"factorization?{urlencode(factorization_link(spec))}")
         assert spec in built[-1].specs

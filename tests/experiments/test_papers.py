@@ -59,7 +59,7 @@ from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.compare import dpals_counts
-from dpmc_core.wording import printed
+from dpmc_core.wording import printed, three
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = {e.id: rows_of(e.id) for e in ENTRIES if e.computed}
@@ -170,6 +170,13 @@ FIGURE_4 = [
     ("5,000", "moments", "<>>>"),
     ("20,000", "moments", "=>>>"),
 ]
+
+
+def test_the_finding_on_starts_of_nmf_is_its_studys() -> None:
+    finding = next(e.finding for e in ENTRIES if e.id == "nmf-section-4.1")
+    lines = example("factorization", "start").study.lines()
+    assert len(lines) == 4
+    assert all(three(points[-1].mean) in finding for points in lines.values())
 
 
 def test_findings_on_dpals_are_those_of_its_rows() -> None:

@@ -37,6 +37,8 @@ ROUND_EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.999)
 PEOPLE = (300, 1000, 3000, 10_000, 30_000)
 VARIANCES = (0.5, 2.0, 8.0, 32.0, 128.0)
 CORRUPTED = (0.0, 0.05, 0.1, 0.2, 0.3)
+START_ROUNDS = (30, 100, 300)
+STARTS = {"nndsvd": "NNDSVD (not private)", "random": "random start"}
 PARTS = {"images": (2, 4, 8, 16, 32), "documents": (2, 4, 6, 8, 10, 12, 16)}
 
 
@@ -238,6 +240,19 @@ def _by_round(s: Settings) -> list[Cell]:
     )
 
 
+def _by_start(s: Settings) -> list[Cell]:
+    return [
+        cell
+        for name, title in STARTS.items()
+        for rounds in START_ROUNDS
+        for run in ({"rounds": rounds, "dictionary_start": name},)
+        for cell in (
+            Cell(title, rounds, _published(s, 0.5, **run), fresh=True),
+            Cell(f"{title}, no noise", rounds, _quiet(s, "private-nmf-published", **run), True),
+        )
+    ]
+
+
 def overall_epsilon(epsilon: float, rounds: int, delta: float) -> float:
     """Return ε of T rounds of A and B, each with Δ/τ = ε/√(2 ln(1.25/δ)).
 
@@ -299,6 +314,7 @@ COMPLETION: dict[str, Lines] = {
 FACTORIZATION: dict[str, Lines] = {
     "epsilon": _parts_by_epsilon,
     "rounds": _by_round,
+    "start": _by_start,
     "parts": _by_parts,
     "people": _by_people,
     "outliers": _by_corruption,
@@ -311,7 +327,7 @@ MEASURES: dict[str, str] = {
     "apart": "objective at the end, against no noise (%)",
     "truth": "RMSE of all entries (that of predicting 0 is 1; log scale)",
     "recall": f"Recall@{RECALL_AT} of held-out users (share)",
-    "objective": "objective (squared error / 2 per column of length 1)",
+    "objective": "objective (squared error / 2 per column of length at most 1)",
     "found": "true parts found (share)",
     "npmi": "NPMI coherence (−1 to 1)",
     "tc_w2v": "TC-W2V coherence (cosine; see the warning)",

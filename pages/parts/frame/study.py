@@ -41,8 +41,8 @@ _CHARACTERS = 26  # that a phone has room for below a panel
 
 
 def _looks(lines: Lines) -> dict[str, Identity]:
-    """How each line looks: as its algorithm that factorizes, else as no other line does. Without
-    noise it keeps the colour, in long dashes.
+    """How each line looks: as its algorithm that factorizes, if no line before does, else as no
+    other line does. Without noise it keeps the colour, in long dashes.
     """
     noisy = [name for name in lines if not name.endswith("no noise")]
     looks: dict[str, Identity] = {}
@@ -50,8 +50,12 @@ def _looks(lines: Lines) -> dict[str, Identity]:
     for name in (*noisy, *lines):
         algorithm, twin = lines[name][0].spec.card.name, looks.get(name.removesuffix(QUIET))
         if algorithm in FACTORIZATIONS:
-            look = FACTORIZATIONS[algorithm]
-            looks[name] = replace(look, dash="longdash") if name.endswith(QUIET) else look
+            look = twin or FACTORIZATIONS[algorithm]
+            if name.endswith(QUIET):
+                look = replace(look, dash="longdash")
+            elif look in looks.values() and not twin:  # a second line of the algorithm
+                look = Identity(name, *LINES[len(looks)])
+            looks[name] = look
         elif name in mechanisms:
             looks[name] = mechanisms[name]
         elif name in noisy:
