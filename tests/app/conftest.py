@@ -50,7 +50,12 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test is a visitor of its own: without this all share the session's box of jobs."""
+def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test is a visitor of its own, whose jobs end with it: without this all share the
+    session's box, and compute beside the tests that follow.
+    """
     box = jobs.Box()
     monkeypatch.setattr(jobs, "_box", lambda: box)
+    yield
+    for job in box.active():
+        job.cancel()

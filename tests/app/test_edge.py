@@ -52,17 +52,30 @@ def test_runs_are_never_framed_and_the_others_by_whom_the_setting_names(
     assert framers("/mechanisms") == "'none'"
 
 
+NUMBERS = ("many", "0", "-1", "1e3", "9" * 20)
+SITES = (
+    *("example.org", "https://a; script-src *", "* https://a.org", "none https://a.org"),
+    *("https://a.org/path", "javascript:1", "'self'", "https://a:123456"),
+)
+ADDRESSES = ("localhost", "http://a:1", "tcp://a", "tcp://a:b")
+
+
 @pytest.mark.parametrize(
-    "said", ["example.org", "https://a; script-src *", "* https://a.org", "none https://a.org",
-             "https://a.org/path", "javascript:1", "'self'", "https://a:123456"],
-)  # fmt: skip
-def test_what_is_no_site_is_refused_and_no_header(
-    said: str, monkeypatch: pytest.MonkeyPatch
+    ("name", "value", "needed"),
+    [
+        *(("DPMC_JOBS", value, "a whole number from 1 to 64") for value in NUMBERS),
+        *(("DPMC_EMBED", value, r"\*") for value in SITES),
+        *(("DPMC_SCHEDULER", value, ".*tcp://host:8786") for value in ADDRESSES),
+    ],
+)
+def test_a_setting_that_is_not_allowed_is_named(
+    name: str, value: str, needed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DPMC_EMBED", said)
-    with pytest.raises(ParameterError, match=r"DPMC_EMBED = .* is not allowed: it must be \*"):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ParameterError, match=f"{name} = .* is not allowed: it must be {needed}"):
         settings.check()
-    assert framers("/mechanisms") == "'none'"
+    if name == "DPMC_EMBED":
+        assert framers("/mechanisms") == "'none'"  # and it is in no header
 
 
 def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:

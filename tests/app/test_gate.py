@@ -66,6 +66,7 @@ def test_visits_beyond_the_limit_are_turned_away_until_one_ends(
         assert (await visit()).type == "websocket.close"
         refused = await answered(door, "/lab/budget", accept=html)
         assert (refused.status, refused.headers["retry-after"]) == (503, "120")
+        assert b"try again in a few minutes" in refused.body
         others = (("/static/x.js", ""), ("/_stcore/health", html))  # of those who are inside
         inside += [asyncio.create_task(answered(door, path, accept=a)) for path, a in others]
         await asyncio.sleep(0)

@@ -12,9 +12,14 @@ import app
 from dpmc_core.paths import DATA
 from pages.parts.server import loading
 from pages.parts.server.layers import early, icons
+from pages.parts.server.layers.layer import Layer
 from tests.app.answers import Behind, answer
 
 PAGE = b"<html><head><title>x</title></head><body></head></body></html>"
+
+
+def test_every_layer_stands_in_front_of_the_server() -> None:
+    assert {each.cls for each in app.LAYERS} == {*Layer.__subclasses__()}
 
 
 def test_scripts_of_figures_are_named_in_the_page_and_exist() -> None:

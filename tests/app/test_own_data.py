@@ -6,9 +6,8 @@ import re
 import shlex
 import sys
 import threading
-import time
-from collections.abc import Iterator
 from inspect import signature
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,10 +23,9 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own import OwnSet
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import job, jobs, settings, warm
-from pages.parts.server import sandbox as aside
 from tests.apart import run_apart
 from tests.app.visits import ROOT, Visit, open_page, shows
 from tests.own.files import documents_zip, long_csv, pictures_zip, table_of
@@ -92,7 +90,11 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     with RunStore(own_store) as store:
         assert store.count() == 0
     printed = "".join(capfd.readouterr())
-    assert '"kind": "run"' in printed  # the log is written …
+    logged = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+    fields = "time event session kind state waited seconds done of"
+    assert {*chain.from_iterable(logged)} <= {*fields.split()}
+    ended = [(line["kind"], line["state"]) for line in logged if line["event"] == "job"]
+    assert ("run", "done") in ended  # the log is written …
     assert SECRET not in f"{printed} {app.query_params}"  # … without a name or value of the data
 
 
@@ -104,9 +106,7 @@ def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None
     assert "Ask this" not in " ".join(link.proto.label for link in app.get("page_link"))
     assert not app.warning
     app.widget("n_go").click().run()
-    job = jobs.current("plan")
-    assert job.specs[0].base.dataset == own_set(app).name
-    job.cancel()
+    assert jobs.current("plan").specs[0].base.dataset == own_set(app).name
 
 
 def test_a_rating_far_off_is_left_out_by_a_press() -> None:
@@ -264,32 +264,6 @@ def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> 
     assert job.OWN_DATA.megabytes <= before  # what was refused is not counted
 
 
-def test_a_file_has_its_seconds_from_when_it_can_be_looked_at() -> None:
-    class Starting:
-        """Computes for longer to start than it may read, then for ``looks`` tenths of a second."""
-
-        ready, busy = False, 0.0
-
-        def __init__(self, looks: int) -> None:
-            self._looks = looks
-
-        def draw(self, *_: object, private: bool) -> Iterator[tuple[int, str, bool] | None]:
-            for k in range(8 + self._looks):
-                self.ready, self.busy = k >= 8, 0.1 * k
-                yield None
-            yield 0, "read", True
-
-        def close(self) -> None:
-            pass
-
-    quick = Starting(looks=0)
-    lane, here = aside._Lane("files", "The file", 0.5, ""), threading.Event()
-    found = aside._drawn(quick, (), lane, here)  # type: ignore[arg-type]
-    assert found == "read"
-    with pytest.raises(DPMCError, match="The file could not be read within"):
-        aside._drawn(Starting(looks=30), (), lane, here)  # type: ignore[arg-type]
-
-
 def test_an_upload_never_touches_a_disk() -> None:
     """The server's own parser of requests, as it is set here: five megabytes stay in memory."""
     opened: list[str] = []
@@ -335,29 +309,11 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
         bounds = f"{setting.usual}; {setting.low} to {setting.high}"
         assert f"- `{setting.name}` ({bounds}): {setting.meaning}. - `" in text
         assert settings.of(setting.name) == setting.usual
-    for bad in ("many", "0", "-1", "1e3", "9" * 20):
-        monkeypatch.setenv("DPMC_JOBS", bad)
-        with pytest.raises(
-            ParameterError,
-            match=r"DPMC_JOBS = .* is not allowed: it must be a whole number from 1 to 64",
-        ):
-            settings.of("DPMC_JOBS")
     monkeypatch.setenv("DPMC_JOBS", " 3 ")
     assert settings.of("DPMC_JOBS") == 3
 
-
-def test_the_log_is_lines_of_json_without_a_visitor(capfd: pytest.CaptureFixture[str]) -> None:
-    task = jobs.start_task(lambda job: None)
-    lines: list[str] = []
-    until = time.monotonic() + 30
-    while not lines and time.monotonic() < until:  # it is written after the state is set
-        lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
-        time.sleep(0.01)
-    assert task.state == "done"
-    entry = json.loads(lines[-1])
-    assert (entry["event"], entry["kind"], entry["state"]) == ("job", "task", "done")
-    fields = "time event session kind state waited seconds done of"
-    assert set(entry) <= {*fields.split()}
+    monkeypatch.setenv("DPMC_SCHEDULER", "tls://a.example:8786")
+    settings.check()
 
 
 def test_sessions_that_are_over_can_be_dropped() -> None:

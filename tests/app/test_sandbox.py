@@ -17,16 +17,19 @@ from pages.parts.server.queue import Pool
 class Pretending:
     """A worker whose files are heavy (they take for ever), or give their own name at once."""
 
-    ready = True
-
     def __init__(self, *_: object) -> None:
         self.drew: list[str] = []
+        self.starting = 0  # looks until it has started
         self.let_go = threading.Event()
         self.looks = 0
 
     @property
-    def busy(self) -> float:
+    def ready(self) -> bool:
         self.looks += 1
+        return self.looks > self.starting
+
+    @property
+    def busy(self) -> float:
         return 0.01 * self.looks
 
     def start(self) -> None:
@@ -41,6 +44,8 @@ class Pretending:
         assert private
         name = specs[0][2]
         self.drew.append(name)
+        while not self.ready:
+            yield None
         while name.startswith("heavy") and not self.let_go.is_set():
             time.sleep(0.01)
             yield None
@@ -142,6 +147,18 @@ def test_the_same_heavy_file_from_another_tab_waits_with_its_like(
     assert (quick.drew, slow.drew) == (["heavy.zip"], ["heavy.zip"] * 2)
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_file_has_its_seconds_from_when_it_can_be_looked_at(
+    quick: Pretending, slow: Pretending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick.starting = 30  # longer than the file may take
+    assert read("v1", "small.csv") == "small.csv"
+    assert slow.drew == []
+    monkeypatch.setattr(sandbox, "_SLOW", sandbox._Lane("slow files", "The file", 0.05, ""))
+    with pytest.raises(DPMCError, match="The file could not be read within"):
+        read("v2", "heavy.zip", LARGE)
+
+
 def test_a_packed_file_is_small_only_where_it_is_tiny(quick: Pretending, slow: Pretending) -> None:
     tiny = sandbox._SMALL_PACKED
     for packed in sandbox._PACKED:
@@ -192,14 +209,3 @@ def test_what_is_read_for_somebody_who_left_is_ended(slow: Pretending) -> None:
         read("v1", "heavy.zip", LARGE, tell=tell)
     # it never lets go by itself, and yet the next one has its turn
     assert read("v2", "b.csv", LARGE) == "b.csv"
-
-
-def test_visitors_take_turns(slow: Pretending, pools: dict[str, Pool]) -> None:
-    begun = [begin("greedy", "heavy-0", LARGE)]
-    until(lambda: slow.drew)
-    line = pools[sandbox._SLOW.name].waiting
-    for visitor, name in (*(("greedy", f"g{k}") for k in range(1, 5)), ("other", "o")):
-        begun.append(begin(visitor, name, LARGE))
-        until(lambda: sum(map(len, line.values())) == len(begun) - 1)
-    slow.end(*begun)
-    assert slow.drew == ["heavy-0", "g1", "o", "g2", "g3", "g4"]

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
@@ -17,7 +16,7 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from benchmarks.server.messages import ATTACKS, HANDOUT, asked_all_the_while, attack
 from benchmarks.server.visitor import App, Visitor, running_app
-from pages.parts.server import jobs, logs
+from pages.parts.server import logs
 from pages.parts.server.layers import messages, on_request
 from tests.apart import run_apart
 from tests.server.test_failures import ends, going, shown, until
@@ -254,23 +253,3 @@ def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -
     assert tidied() == set()
     with pytest.raises(MediaFileStorageError):
         manager.execute_deferred(names[0])
-
-
-def test_jobs_of_a_visitor_are_in_no_cache_and_go_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a message can clear holds none."""
-    monkeypatch.setattr(jobs, "_boxes", {})
-    monkeypatch.setattr(jobs, "session", lambda: "a")
-    events: list[str] = []
-    monkeypatch.setattr(logs, "note", lambda event, name, **_: events.append(f"{event} {name}"))
-    box, job = jobs._box(), jobs.Job(kind="run", state="running")
-    box.replace(job)
-    box.replace(jobs.Job(kind="study-a", state="done"))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    assert jobs._box() is box
-    assert jobs.current("run") is job
-    assert job.active
-    jobs._let_go("a")
-    assert job.state == "cancelled"
-    assert events == ["left a"]
-    assert jobs.current("run") is None

@@ -60,18 +60,6 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
         assert "Traceback" not in app.log.read_text(errors="replace")
 
 
-def test_a_setting_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpmc_core.errors import ParameterError
-    from pages.parts.server import settings
-
-    for wrong in ("localhost", "http://a:1", "tcp://a", "tcp://a:b"):
-        monkeypatch.setenv("DPMC_SCHEDULER", wrong)
-        with pytest.raises(ParameterError, match=r"DPMC_SCHEDULER = .*tcp://host:8786"):
-            settings.check()
-    monkeypatch.setenv("DPMC_SCHEDULER", "tls://a.example:8786")
-    settings.check()
-
-
 def test_dask_writes_no_traceback_into_the_log_once_connected(tmp_path: Path) -> None:
     from dpmc_core.experiments.worker.cluster import Connection
 
