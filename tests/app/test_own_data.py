@@ -91,7 +91,7 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
         assert store.count() == 0
     printed = "".join(capfd.readouterr())
     logged = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
-    fields = "time event session kind state waited seconds done of"
+    fields = "time event session kind state waited seconds done of holds megabytes"
     assert {*chain.from_iterable(logged)} <= {*fields.split()}
     ended = [(line["kind"], line["state"]) for line in logged if line["event"] == "job"]
     assert ("run", "done") in ended  # the log is written …

@@ -14,7 +14,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from pages.parts.server import jobs, run_store
-from pages.parts.server.job import Job
+from pages.parts.server.job import Box, Job
 from pages.parts.tradeoffs import view
 from pages.parts.ui import on_screen, run_panel
 from tests.app.visits import SWEEP, open_page, shows
@@ -25,6 +25,19 @@ def put(kind: str, spec: Any, state: str, result: Any = None, **others: Any) -> 
     job = Job(kind=kind, specs=(spec,), results=[result], state=state, **others)
     jobs._box().replace(job)
     return job
+
+
+def test_what_goes_on_never_takes_the_place_of_what_stands() -> None:
+    box = Box()
+    first = Job(kind="run", results=["one"], state="done")
+    box.replace(first)
+    second = Job(kind="run", results=["two"], state="running")
+    box.replace(second)
+    assert box.standing("run") is first
+    second.state = "done"
+    assert box.standing("run") is second
+    box.replace(Job(kind="run", results=[None], state="failed"))
+    assert box.standing("run") is second  # what fails at once takes nothing away
 
 
 def test_what_stood_before_says_no_verdict_and_is_in_no_handout() -> None:
