@@ -1,7 +1,5 @@
 """The app as a visitor meets it: run, cancel, copy the link, go back."""
 
-import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +7,11 @@ from urllib.parse import urlencode
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, FrameLocator, Locator, Page, expect
 
 from benchmarks.server.visitor import running_app
 from pages.parts.ui import glossary
+from tests.browser.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -78,6 +77,29 @@ def ran(page: Page, act: Callable[[], None]) -> None:
 def address(of: str, **settings: str) -> str:
     """The address ``of`` a page with ``settings`` besides those that it has."""
     return f"{of}{'&' if '?' in of else '?'}{urlencode(settings)}"
+
+
+def arrive(page: Page, address: str) -> None:
+    """Open the page, and wait until it is drawn."""
+    page.goto(address)
+    ready(page)
+
+
+def reads(
+    page: Page | FrameLocator, text: str | re.Pattern[str], timeout: float = PATIENCE
+) -> None:
+    """Require that ``text`` is, or comes, in sight."""
+    expect(page.get_by_text(text).first).to_be_visible(timeout=timeout)
+
+
+def verdict_says(page: Page, text: str | re.Pattern[str], timeout: float = PATIENCE) -> None:
+    """Require ``text`` in the sentence below the title."""
+    expect(page.locator(".st-key-verdict")).to_contain_text(text, timeout=timeout)
+
+
+def press(page: Page, name: str) -> None:
+    """Press the button called ``name``."""
+    page.get_by_role("button", name=name, exact=True).first.click()
 
 
 def turn_to(page: Page, title: str) -> None:
@@ -158,197 +180,70 @@ def grave(page: Page, *rules: str) -> list[str]:
 def test_run_als_with_huber_noise_then_reload_the_copied_link(
     desktop: BrowserContext, page: Page, app_url: str
 ) -> None:
-    folder = os.environ.get("DPMC_DATA_DIR")
-    real = bool(folder) and (Path(str(folder)) / "ml-100k" / "u.data").exists()
-    query = (
-        "?dataset=ml-100k&b_by=variance&n=2&rank=16&iterations=8&seed=3&new_seed=false"
-        if real
-        else "?b_by=variance&n=2&rank=6&iterations=8&seed=3&new_seed=false"
-    )
-    page.goto(f"{app_url}/completion{query}&tab=accounts")
-    ready(page)
-    page.get_by_role("button", name="Run", exact=True).click()
+    query = "b_by=variance&n=2&rank=6&iterations=8&seed=3&new_seed=false&tab=accounts"
+    arrive(page, f"{app_url}/completion?{query}")
+    page.get_by_role("button", name="Run", exact=True).press("Enter")
     expect(page.get_by_text("Example", exact=True)).to_have_count(0)
     ready(page)
     expect(page.locator(METRIC)).to_have_count(2, timeout=180_000)  # the run has ended
     # a table names it too, in cells that only readers of screens meet, once it is drawn
     named = page.get_by_text("B · ALS, Huber, variance 2").filter(visible=True)
     expect(named.first).to_be_visible()
-    expect(
-        page.get_by_text("nominal ε = 5.38 per release, 42.8 over 8 releases").first
-    ).to_be_visible()
+    reads(page, "nominal ε = 5.38 per release, 42.8 over 8 releases")
     shown = page.locator(METRIC).all_inner_texts()
     assert shown[0] != shown[1]
     link = page.url
     assert "seed=3" in link
     assert "run=1" in link
-    if real:
-        expect(
-            page.get_by_text("Toy Story (1995)").or_(page.get_by_text("random 80%/20%")).first
-        ).to_be_visible()
-        assert re.search("dataset=(ml-100k|MovieLens)", link)
     again = desktop.new_page()
     again.goto(link)
-    expect(
-        again.get_by_text("nominal ε = 5.38 per release, 42.8 over 8 releases").first
-    ).to_be_visible(timeout=180_000)
+    reads(again, "nominal ε = 5.38 per release, 42.8 over 8 releases", 180_000)
     expect(again.locator(METRIC)).to_have_text(
         shown, timeout=180_000
     )  # it may still be running: the count is known before the end
     again.close()
 
 
-def test_cancel_keeps_what_was_computed_and_the_app_lives_on(page: Page, app_url: str) -> None:
-    slow = "n=2&dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500"
-    page.goto(f"{app_url}/completion?{slow}&tab=accounts")
-    ready(page)
-    page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.get_by_text(re.compile(r"iteration [1-9]\d* of 1,000"))).to_be_visible(
-        timeout=180_000
-    )
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text(re.compile("Cancelled after"))).to_be_visible(timeout=15_000)
-    ready(page)
-    expect(page.locator(METRIC).first).to_be_visible()
-    page.get_by_role("link", name="Mechanisms").first.click()
-    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible()
-    page.get_by_role("link", name="Completion").first.click()
-    expect(
-        page.get_by_text(re.compile("Cancelled after"))
-    ).to_be_visible()  # earlier results still stand
-
-
-def test_bad_values_in_a_link_are_named(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/mechanisms?m_alpha=99&m_variance=lots")
-    expect(page.get_by_text(re.compile("Huber's α = '99' is not allowed"))).to_be_visible()
-    expect(page.get_by_text(re.compile("Variance = 'lots' is not allowed"))).to_be_visible()
-    page.goto(f"{app_url}/completion?dataset=netflix&rank=5000")
-    expect(page.get_by_text(re.compile("Dataset = 'netflix' is not allowed"))).to_be_visible()
-    expect(
-        page.get_by_text(
-            re.compile("Rank r = '5000' is not allowed: it must be a whole number from 1 to 256")
-        )
-    ).to_be_visible()
-    page.goto(f"{app_url}/completion?dataset=low-rank&n_users=20&n_items=20&rank=30")
-    ready(page)
-    page.get_by_role("button", name="Run", exact=True).click()
-    expect(
-        page.get_by_text(re.compile("Rank r = 30 is not allowed: it must be at most 20"))
-    ).to_be_visible()
-
-
-def test_settings_survive_in_the_address(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/mechanisms?m_alpha=0.72&m_by=epsilon")
-    ready(page)
-    turn_to(page, "More findings")
-    expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
-    page.get_by_text("More settings").click()
-    page.get_by_text("Log densities").click()
-    expect(page).to_have_url(re.compile(r"m_view=Log(\+|%20)densities"))
-    assert "m_alpha=0.72" in page.url
-    page.reload()
-    expect(page.get_by_text("At equal pure ε the variance of Huber").first).to_be_visible()
-
-
-def test_a_first_visit_fetches_the_scripts_of_figures_and_no_second_font(
+def test_a_first_visit_is_told_of_the_scripts_and_fetches_no_second_font(
     page: Page, app_url: str
 ) -> None:
-    page.goto(f"{app_url}/mechanisms")
-    ready(page)
-    named = page.locator('head link[rel="modulepreload"][fetchpriority="low"]')
-    assert named.count() > 20
-    hrefs = [str(link.get_attribute("href")) for link in named.all()]
-    assert any("PlotlyChart" in href for href in hrefs)
+    arrive(page, f"{app_url}/mechanisms")
+    assert page.locator('head link[rel="modulepreload"][href*="PlotlyChart"]').count() == 1
     fonts = page.evaluate("() => [...document.fonts].map(f => [f.style, f.status].join(' '))")
     assert "normal loaded" in fonts
     assert "italic loaded" not in fonts, "140 kB more before the first figure"
 
 
-def test_keyboard_reaches_the_run_button(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/completion?n=2&iterations=3&tab=accounts")
-    ready(page)
-    button = page.get_by_role("button", name="Run", exact=True)
-    button.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("over 3 releases").first).to_be_visible()
-
-
-def test_fetching_without_a_network_ends_in_a_sentence(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/datasets?d_name=ml-20m")
-    ready(page)
-    fetch = page.get_by_role("button", name=re.compile("Fetch MovieLens 20M"))
-    expect(fetch).to_be_disabled()
-    page.get_by_text("I have read the terms").click()
-    expect(fetch).to_be_enabled()
-    fetch.click()
-    expect(
-        page.get_by_text(re.compile("could not be fetched from .* Nothing was changed"))
-    ).to_be_visible()
-
-
-def test_attack_als_watch_it_and_share_the_link(
-    desktop: BrowserContext, page: Page, app_url: str
-) -> None:
-    attack = page.get_by_test_id("stMainBlockContainer").get_by_role(
-        "button", name="Attack", exact=True
-    )
-    # one that takes longer than the page takes to draw, on any machine
-    page.goto(f"{app_url}/audit?x_target=als&x_iterations=2&x_algorithm_runs=10,000")
-    ready(page)
-    attack.click()
-    expect(page.get_by_text(re.compile("output [1-9][0-9,]* of 10,000"))).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text(re.compile("Cancelled after [0-9,]+ of 10,000"))).to_be_visible()
-    page.goto(f"{app_url}/audit?x_target=als&x_iterations=2&x_algorithm_runs=1,000")
-    ready(page)
-    attack.click()
-    # two thousand fits: a busy machine may take a minute, which says nothing about the verdict
-    expect(
-        page.get_by_text(re.compile(r"The nominal ε = 2 \(all releases\) is wrong there"))
-    ).to_be_visible(timeout=180_000)
-    ready(page)
-    verdict = page.get_by_text(re.compile(r"the attack proves ε\s≥")).first.inner_text()
-    link = page.url
-    assert "audit=1" in link
-    again = desktop.new_page()
-    again.goto(link)
-    expect(again.get_by_text(verdict)).to_be_visible(timeout=180_000)  # the same fits, once more
-    again.close()
-
-
 def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/completion?tab=introduction")
-    ready(page)
+    arrive(page, f"{app_url}/completion?tab=introduction")
     turn_to(page, "Predictions")
     expect(page.get_by_role("heading", name="Predicted against actual")).to_be_visible()
     expect(page).to_have_url(re.compile("tab=pictures"))
     ready(page)
     page.go_back()
-    expect(page.get_by_text("neighbouring datasets differ in all their ratings")).to_be_visible()
+    reads(page, "neighbouring datasets differ in all their ratings")
     ready(page)
     expect(page.get_by_text("This app has encountered an error")).to_have_count(0)
     expect(page.get_by_role("combobox", name="Question")).to_be_visible()
 
 
 def test_a_row_of_the_papers_overview_opens_its_table(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/papers?tab=all")
-    ready(page)
+    arrive(page, f"{app_url}/papers?tab=all")
     overview = page.get_by_test_id("stDataFrame").last
     overview.scroll_into_view_if_needed()
     overview.click(position={"x": 300, "y": 88})  # anywhere in its second row
-    expect(page.locator(".st-key-verdict")).to_contain_text("Table 2")
+    verdict_says(page, "Table 2")
     expect(page).to_have_url(re.compile(r"p_entry_huber=Table\+2"))
     expect(page.get_by_text("How ours is made")).to_be_in_viewport()
     page.go_back()
-    expect(page.get_by_text("Click a row to open it")).to_be_visible()
+    reads(page, "Click a row to open it")
     expect(page).to_have_url(re.compile("tab=all"))
 
 
 def test_the_help_of_a_switch_is_read_without_turning_it(browser: Browser, app_url: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
-    page.goto(app_url)
-    ready(page)
+    arrive(page, app_url)
     switch = page.get_by_role("switch", name="Open all sections")
     helps = page.locator(".st-key-page-bar").get_by_test_id("stTooltipIcon").get_by_role("button")
     helps.last.tap()
@@ -364,18 +259,16 @@ def test_the_help_of_a_switch_is_read_without_turning_it(browser: Browser, app_u
 
 
 def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/game")
-    ready(page)
+    arrive(page, f"{app_url}/game")
     for k, key in enumerate("ioi", start=1):
         page.keyboard.press(key)
-        expect(page.locator(".st-key-verdict")).to_contain_text(f"of {k} rounds")
+        verdict_says(page, f"of {k} rounds")
     other = page.context.new_page()
-    other.goto(f"{app_url}/game")
-    ready(other)
+    arrive(other, f"{app_url}/game")
     other.keyboard.press("i")
     for _ in range(3):
-        expect(page.locator(".st-key-verdict")).to_contain_text("of 3 rounds")
-        expect(other.locator(".st-key-verdict")).to_contain_text("of 1 round")
+        verdict_says(page, "of 3 rounds")
+        verdict_says(other, "of 1 round")
         for tab in (page, other):  # at once: each goes on with its own visit
             tab.evaluate("location.reload()")
         for tab in (page, other):
@@ -383,76 +276,28 @@ def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
     other.close()
 
 
-def test_budget_reads_a_ledger_file_and_refuses_a_bad_one(
-    page: Page, app_url: str, tmp_path: Path
-) -> None:
-    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    entry = {
-        "mechanism": {"name": "huber", "alpha": 1.5, "scale": 30.0},
-        "l1_sensitivity": 1.0,
-        "count": 100,
-    }
-    good.write_text(json.dumps({"version": 1, "releases": [entry]}))
-    bad.write_text(
-        json.dumps({"version": 1, "releases": [{**entry, "mechanism": {"name": "cauchy"}}]})
-    )
-    page.goto(f"{app_url}/budget?tab=statements")
-    ready(page)
-    expect(page.locator(METRIC)).to_have_count(3)
-    turn_to(page, "Your ledger file")
-    upload = page.locator('input[type="file"]')
-    upload.set_input_files(str(bad))
-    expect(
-        page.get_by_text(re.compile("mechanism = 'cauchy' is not allowed: it must be one of huber"))
-    ).to_be_visible()
-    upload.set_input_files(str(good))
-    expect(page.locator(METRIC)).to_have_count(1)
-
-
 def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/lessons")
-    page.get_by_role("button", name="Begin").first.click()
-    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Next").click()
-    expect(page.get_by_text("Step 2 of 6")).to_be_visible(timeout=60_000)
+    press(page, "Begin")
+    reads(page, "Step 1 of 6", 60_000)
+    press(page, "Next")
+    reads(page, "Step 2 of 6", 60_000)
     expect(page).to_have_url(re.compile(r"home_epsilon=0\.1"))  # the same page, its control moved
-    page.get_by_role("button", name="Back").click()
-    expect(page.get_by_text("Step 1 of 6")).to_be_visible(timeout=60_000)
-    ready(page)
-    said = page.get_by_text("guesses right at most 73 times in 100")
-    expect(said).to_have_count(0)  # the verdict would be the answer
-    page.get_by_text("about 73", exact=True).click()
-    expect(
-        page.get_by_text("no attacker who begins with even odds can do better").first
-    ).to_be_visible()
-    expect(said.first).to_be_visible()
+    press(page, "Back")
+    reads(page, "Step 1 of 6", 60_000)
     page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
-    page.get_by_role("button", name="Next").click()
+    press(page, "Next")
     # the title makes room for the step; the tab says which page it is
     expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=60_000)
-    expect(page.get_by_text("Answer to see the conclusion")).to_be_visible()
-    expect(page.get_by_text("Step 4 of 6")).to_be_visible()
+    reads(page, "Step 4 of 6")
     expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
-
-
-def test_a_page_is_shared_and_embedded(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/mechanisms?m_alpha=2.5")
-    ready(page)
-    page.get_by_role("button", name="Share", exact=True).click()
-    expect(page.get_by_text(f"{app_url}/mechanisms?m_alpha=2.5", exact=True).first).to_be_visible()
-    expect(page.get_by_text("embed=true").first).to_be_visible()
-    page.goto(f"{app_url}/mechanisms?m_alpha=2.5&embed=true")
-    expect(page.get_by_role("heading", name=PAGES["/mechanisms"])).to_be_visible(timeout=60_000)
-    ready(page)
-    assert page.get_by_role("button", name="Share").count() == 0
-    assert page.get_by_text("Presenter mode").count() == 0
-    assert page.get_by_role("link", name="Budget").count() == 0  # no way out of the frame
-    assert page.locator('[data-testid="stException"]').count() == 0
+    press(page, "Back")
+    reads(page, "Step 3 of 6")
+    expect(page).to_have_title("Home · DPMC Lab")
 
 
 def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/lessons")
-    ready(page)
+    arrive(page, f"{app_url}/lessons")
     page.locator(".js-plotly-plot").first.hover()
     with page.expect_download() as saved:
         page.locator('[data-title*="ownload plot"]').first.click()
@@ -467,21 +312,6 @@ def test_figures_are_saved_by_the_browser(page: Page, app_url: str) -> None:
         assert saved.value.path().read_text(encoding="utf-8").lstrip().startswith(part)
 
 
-def test_presenter_mode_has_no_sidebar_and_is_in_the_address(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/tradeoffs?present=true")
-    ready(page)
-    expect(page.get_by_role("heading", name=PAGES["/tradeoffs"])).to_be_visible(timeout=60_000)
-    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
-    page.get_by_role("radio", name="How many people?", exact=True).click()
-    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=60_000)
-    expect(page).to_have_url(re.compile(r"t_slide=How(\+|%20)many(\+|%20)people"))
-    ready(page)
-    assert "present=true" in page.url
-    page.reload()
-    expect(page.get_by_text(re.compile("^With [0-9,]+ people "))).to_be_visible(timeout=60_000)
-    expect(page.locator('[data-testid="stSidebar"]')).to_be_hidden()
-
-
 def test_the_first_visitor_of_a_server_who_follows_a_deep_link_sees_the_whole_frame(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -494,7 +324,7 @@ def test_the_first_visitor_of_a_server_who_follows_a_deep_link_sees_the_whole_fr
         links = page.get_by_test_id("stSidebarNav").get_by_role("link")
         expect(links).to_have_count(len(glossary.PAGES))
         expect(page.get_by_role("button", name="Share", exact=True)).to_be_visible()
-        expect(page.locator(".st-key-verdict")).to_contain_text("ε = 2")
+        verdict_says(page, "ε = 2")
         expect(page.get_by_role("slider").nth(1)).to_be_visible()
         assert "m_epsilon=2" in page.url
         context.close()
@@ -512,8 +342,7 @@ def test_settings_that_are_folded_stay_open_and_in_the_address(
     page: Page, app_url: str, path: str, others: tuple[str, ...], key: str
 ) -> None:
     """Other controls come and go above them when the mode changes."""
-    page.goto(app_url + path)
-    ready(page)
+    arrive(page, app_url + path)
     page.locator('[data-testid="stSidebar"] summary').filter(has_text="More").click()
     box = page.locator(f".st-key-{key} input")
     for k, name in enumerate(others):

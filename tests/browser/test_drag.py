@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.app.test_drag import SLIDERS
-from tests.browser.test_app import ready
+from tests.browser.test_app import arrive, press, ready
 from tests.browser.test_tasks import plays
 
 pytestmark = pytest.mark.browser
@@ -33,8 +33,7 @@ def held(page: Page, slider: str) -> tuple[Locator, float, float]:
 def test_figures_and_verdict_follow_before_the_mouse_is_released(
     page: Page, app_url: str, name: str, slider: str
 ) -> None:
-    page.goto(f"{app_url}/{'' if name == 'home' else name}")
-    ready(page)
+    arrive(page, f"{app_url}/{'' if name == 'home' else name}")
     verdict = page.locator(".st-key-verdict")
     url, said, drawn = page.url, verdict.inner_text(), page.evaluate(_FIGURES)
     box, x, y = held(page, slider)
@@ -62,11 +61,10 @@ def test_figures_and_verdict_follow_before_the_mouse_is_released(
     "path", ["factorization?f_data=lee", "completion?question=recommend&tab=one-user"]
 )
 def test_tables_follow_a_replay(page: Page, app_url: str, path: str) -> None:
-    page.goto(f"{app_url}/{path}")
-    ready(page)
+    arrive(page, f"{app_url}/{path}")
     table = page.locator("[class*=st-key-topics] table, [class*=st-key-list-of] table")
     said = table.inner_text()
-    page.get_by_role("button", name="Replay").click()
+    press(page, "Replay")
     expect(table).not_to_have_text(said, use_inner_text=True)
     expect(table).to_have_text(said, use_inner_text=True)  # which is what stands there at the end
 
@@ -89,11 +87,10 @@ def test_a_visitors_own_run_is_played_once_it_is_there(page: Page, app_url: str)
 
 
 def test_play_shows_every_value_and_ends_where_it_began(page: Page, app_url: str) -> None:
-    page.goto(app_url)
-    ready(page)
+    arrive(page, app_url)
     verdict, box = page.locator(".st-key-verdict"), page.locator(".st-key-home_epsilon")
     said, value = verdict.inner_text(), box.inner_text()
-    page.get_by_role("button", name="Play").click()
+    press(page, "Play")
     plays(page)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(verdict).to_have_text(said)

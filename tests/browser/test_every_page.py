@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.parts.ui import glossary
 from tests.browser.geometry import problems, words_in_sight
-from tests.browser.test_app import AXE, address, grave, laid_out, ready
+from tests.browser.test_app import AXE, address, grave, laid_out, ready, verdict_says
 from tests.browser.test_app import PAGES as QUESTIONS
 
 pytestmark = pytest.mark.browser
@@ -44,6 +44,7 @@ MORE = (  # other figures of the pages
     "/lessons?l_view=teach",
 )
 PRINTED = ("/", "/factorization", "/papers")
+FOLDED = ("/", "/audit")
 PAPERS = {"A4": 794, "Letter": 816}  # pixels of their width at 96 dpi
 MOST_WORDS, MOST_IN_VERDICT = 70, 21  # "Example:" stands before some
 FIGURE = '[data-testid="stMain"] .stPlotlyChart, [data-testid="stMain"] [data-testid="stDataFrame"]'
@@ -149,6 +150,8 @@ def test_a_page_as_it_is_met(visit: Page, app_url: str, path: str, size: str) ->
     look(page, "light", *of)
     if path in PRINTED:
         it_fits_on_paper(page)
+    if path in FOLDED:
+        the_keyboard_reaches_all(page)
 
 
 def the_point_is_seen(page: Page, path: str) -> None:
@@ -211,15 +214,6 @@ def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: 
     look(page, "light", 1440, 900)
     if path == "/completion":
         it_fits_on_paper(page)
-    the_keyboard_reaches_all(page)
-
-
-@pytest.mark.parametrize("path", ["/", "/audit"])
-def test_the_keyboard_reaches_all_where_the_rest_is_folded(
-    page: Page, app_url: str, path: str
-) -> None:
-    page.goto(app_url + path)
-    ready(page)
     the_keyboard_reaches_all(page)
 
 
@@ -315,5 +309,5 @@ def test_another_language_of_the_browser_changes_nothing(browser: Browser, app_u
     """A comma is no decimal point in an address, whatever the browser speaks."""
     context = browser.new_context(locale="de-DE")
     page = seen(context.new_page(), f"{app_url}/mechanisms?m_variance=2.5")
-    expect(page.locator(VERDICT)).to_contain_text("variance 2.5")
+    verdict_says(page, "variance 2.5")
     context.close()

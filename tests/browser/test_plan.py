@@ -4,42 +4,20 @@ import json
 import re
 from pathlib import Path
 
-import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_app import DRAWN, ran, ready
+from tests.browser.test_app import DRAWN, arrive, press, ran, ready, verdict_says
 from tests.browser.test_every_page import VERDICT, seen
 
 pytestmark = pytest.mark.browser
-
-
-def test_a_search_is_cancelled_and_goes_on(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/plan?n_kind=model&n_seed=70")
-    expect(page.get_by_text("Example, not your settings")).to_be_visible()
-    page.get_by_role("button", name="Search").click()
-    expect(page.get_by_text(re.compile(r"run \d+ of 120"))).to_be_visible(timeout=120_000)
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled after")).to_be_visible(timeout=2_000)
-    ready(page)
-    page.get_by_role("button", name="Search").click()
-    cancel = page.get_by_role("button", name="Cancel")
-    expect(cancel).to_be_visible()
-    expect(cancel).to_be_hidden(timeout=240_000)
-    ready(page)
-    said = page.locator(VERDICT).inner_text()
-    assert "is better than the best baseline from a total ε of" in said.replace("\xa0", " ")
-    page.reload()  # its link makes the same search: all runs are kept
-    expect(page.get_by_text("Your run")).to_be_visible(timeout=60_000)
-    ready(page)
-    assert page.locator(VERDICT).inner_text() == said
 
 
 def test_a_project_is_edited_linked_and_gone_on_with(
     page: Page, app_url: str, tmp_path: Path
 ) -> None:
     seen(page, f"{app_url}/plan?n_kind=project&tab=numbers")
-    expect(page.locator(VERDICT)).to_contain_text("bring the total ε to 1.77")
+    verdict_says(page, "bring the total ε to 1.77")
     table = page.get_by_test_id("stDataFrame").first
     ready(page)
     table.scroll_into_view_if_needed()
@@ -57,7 +35,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
     ran(page, lambda: page.keyboard.press("Enter"))
     expect(page).to_have_url(re.compile("n_project="))
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Ledger (JSON), to go on from later").click()
+        press(page, "Ledger (JSON), to go on from later")
     saved.value.save_as(tmp_path / "ledger.json")
     counts = [r["count"] for r in json.loads((tmp_path / "ledger.json").read_text())["releases"]]
     assert sorted(counts) == [1, 1, 3]
@@ -67,19 +45,7 @@ def test_a_project_is_edited_linked_and_gone_on_with(
         ready(page)
     expect(page.locator(VERDICT)).to_have_text(said)
     expect(page).to_have_url(re.compile("releases%22%3A3"))
-    page.goto(page.url)
-    ready(page)
+    arrive(page, page.url)
     expect(page.locator(VERDICT)).to_have_text(said)
     page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(tmp_path / "ledger.json")
-    expect(page.locator(VERDICT)).to_contain_text("of it before", timeout=60_000)
-
-
-def test_a_page_opens_as_a_notebook(page: Page, app_url: str, tmp_path: Path) -> None:
-    seen(page, f"{app_url}/plan?n_margin_mean=2")
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Open as notebook").click()
-    assert saved.value.suggested_filename == "dpmc-plan.ipynb"
-    saved.value.save_as(tmp_path / "plan.ipynb")
-    cells = nbformat.read(tmp_path / "plan.ipynb", as_version=4).cells
-    assert "n_margin_mean=2" in cells[1].source
-    assert "margin=2.0" in cells[-1].source
+    verdict_says(page, "of it before", timeout=60_000)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_app import grave, ran, ready
-from tests.browser.test_every_page import VERDICT, seen
-from tests.browser.test_tasks import slid
+from tests.browser.test_app import grave, press, ran, reads, ready, verdict_says
+from tests.browser.test_every_page import TOO_WIDE, VERDICT, look, seen
+from tests.browser.test_tasks import menu, slid
 
 pytestmark = pytest.mark.browser
 
@@ -15,12 +16,12 @@ pytestmark = pytest.mark.browser
 def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/?present=true")
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-    expect(page.locator(VERDICT)).to_contain_text("At ε = 1,")
+    verdict_says(page, "At ε = 1,")
     expect(page.get_by_role("button", name="Next page")).to_be_enabled()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(VERDICT)).to_contain_text("At ε = 1.2,")
+    verdict_says(page, "At ε = 1.2,")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(VERDICT)).to_contain_text("At ε = 1,")
+    verdict_says(page, "At ε = 1,")
     page.keyboard.press("PageDown")
     expect(page.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
@@ -48,7 +49,7 @@ def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
     page: Page, app_url: str
 ) -> None:
     seen(page, f"{app_url}/?present=true&home_epsilon=1.5")
-    expect(page.locator(VERDICT)).to_contain_text("At ε = 1.5,")
+    verdict_says(page, "At ε = 1.5,")
     page.evaluate(PRESS_AT_ONCE)
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => window.verdicts.length === 3")
@@ -59,10 +60,9 @@ def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
 def test_a_lesson_shows_figure_and_question_at_once(
-    browser: Browser, app_url: str, width: int, height: int
+    page: Page, app_url: str, width: int, height: int
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height})
-    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": height})
     for step in ("/?lesson=epsilon&step=1", "/factorization?lesson=cost&step=3"):
         seen(page, app_url + step)
         expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
@@ -76,17 +76,17 @@ def test_a_lesson_shows_figure_and_question_at_once(
         seen_to = lesson["y"] if width < 500 else float(height)
         assert seen_to - box["y"] >= 60, (box, lesson)
         assert grave(page) == [], step
+        assert page.evaluate(TOO_WIDE) <= 0, step
         ran(page, lambda: page.get_by_role("radiogroup").first.locator("label").first.click())
         expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
-    context.close()
 
 
 @pytest.mark.parametrize("query", ["x_target=als", "lesson=class&step=1"])
 def test_a_game_presented_shows_its_rounds_on_a_projector(
-    browser: Browser, app_url: str, query: str
+    page: Page, app_url: str, query: str
 ) -> None:
-    context = browser.new_context(viewport={"width": 1024, "height": 768})
-    page = seen(context.new_page(), f"{app_url}/game?present=true&{query}")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    seen(page, f"{app_url}/game?present=true&{query}")
     ran(page, lambda: page.locator(".st-key-guess-in button").click())
     rounds = page.get_by_text("Last ten").bounding_box()
     bar = page.locator(".st-key-presenter-bar").bounding_box()
@@ -97,94 +97,74 @@ def test_a_game_presented_shows_its_rounds_on_a_projector(
     turned = [name.get_attribute("transform") for name in films.all()]
     assert turned
     assert all("rotate" not in (one or "") for one in turned)
-    context.close()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768)])
-def test_a_presented_run_is_replayed_above_the_bar(
-    browser: Browser, app_url: str, width: int, height: int
-) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height})
-    page = context.new_page()
+def test_a_presented_run_is_replayed_above_the_bar(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/completion?run=1&present=true")
-    expect(page.locator(VERDICT)).to_contain_text("After iteration", timeout=180_000)
-    replay, bar, figure = (
-        page.locator(name).first.bounding_box()
-        for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
-    )
-    assert replay is not None
-    assert bar is not None
-    assert figure is not None
-    assert replay["y"] + replay["height"] <= bar["y"] + 2
-    assert figure["height"] >= 0.645 * height  # beside two lines of verdict on a narrow projector
-    context.close()
+    verdict_says(page, "After iteration", timeout=180_000)
+    for width, height in ((1280, 720), (1024, 768)):
+        look(page, "light", width, height)
+        replay, bar, figure = (
+            page.locator(name).first.bounding_box()
+            for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
+        )
+        assert replay is not None
+        assert bar is not None
+        assert figure is not None
+        assert replay["y"] + replay["height"] <= bar["y"] + 2
+        # beside two lines of verdict on a narrow projector
+        assert figure["height"] >= 0.645 * height
 
 
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
     seen(page, f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
     ran(page, lambda: page.get_by_text("A baseline beside it").click())
-    page.get_by_role("button", name="Finish").click()
-    expect(page.locator(VERDICT)).to_contain_text("You answered 1 of 4 questions correctly")
+    press(page, "Finish")
+    verdict_says(page, "You answered 1 of 4 questions correctly")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Summary (Markdown)").click()
+        press(page, "Summary (Markdown)")
     assert "A baseline beside it" in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
-def test_a_step_that_does_not_exist_is_named(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/?lesson=epsilon&step=99")
-    expect(page.get_by_text("There is no step '99' in this lesson")).to_be_visible()
-    expect(page.get_by_text("Step 1 of 6")).to_be_visible()
-
-
-def test_a_page_is_printed_while_it_runs(page: Page, app_url: str, tmp_path: Path) -> None:
-    seen(page, f"{app_url}/completion?iterations=400&rank=20")
-    page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=60_000)
-    page.pdf(path=tmp_path / "running.pdf", format="A4")
-    assert (tmp_path / "running.pdf").stat().st_size > 10_000
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("Cancelled after")).to_be_visible()
-
-
-def test_a_handout_is_one_file_with_the_figures(
+def test_a_handout_is_one_file_with_the_figures_and_a_notebook_has_the_page(
     browser: Browser, page: Page, app_url: str, tmp_path: Path
 ) -> None:
-    seen(page, f"{app_url}/mechanisms?m_variance=3")
+    seen(page, f"{app_url}/mechanisms?m_variance=3&m_delta=0.01")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Handout (HTML)").click()
+        press(page, "Handout (HTML)")
     file = tmp_path / "handout.html"
     saved.value.save_as(file)
     text = file.read_text(encoding="utf-8")
     assert "m_variance=3" in text
+    with page.expect_download() as saved:
+        press(page, "Open as notebook")
+    assert saved.value.suggested_filename == "dpmc-mechanisms.ipynb"
+    cells = nbformat.read(saved.value.path(), as_version=4).cells
+    assert "m_variance=3" in cells[1].source
+    assert "delta = 1.0, 0.01" in cells[-1].source
     context = browser.new_context(offline=True)
     offline = context.new_page()
     asked: list[str] = []
     offline.on("request", lambda sent: asked.append(sent.url))
     offline.goto(file.as_uri())
     expect(offline.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
-    expect(offline.get_by_text("At equal variance 3")).to_be_visible()
+    reads(offline, "At equal variance 3")
     expect(offline.locator("svg.main-svg").first).to_be_visible()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     context.close()
 
 
-def test_back_works_once(page: Page, app_url: str) -> None:
+def test_back_returns_to_a_page_with_its_settings(page: Page, app_url: str) -> None:
     """A link with names in the place of titles is translated; Back leads out of it at once."""
     seen(page, app_url)
-    page.get_by_role("link", name="Budget", exact=True).first.click()
-    expect(page.get_by_role("heading", name="What is the total privacy cost?")).to_be_visible()
-    ready(page)
+    menu(page, "Budget")
     page.go_back()
     expect(page.get_by_role("heading", name="How much noise hides one person?")).to_be_visible()
-
-
-def test_back_returns_to_a_page_with_its_settings(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/budget")
-    slid("ArrowLeft", 8)(page)
-    expect(page.get_by_text("10 releases cost").first).to_be_visible()
-    page.get_by_role("link", name="Mechanisms", exact=True).first.click()
-    expect(page.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
     ready(page)
+    menu(page, "Budget")
+    slid(page, "ArrowLeft", 8)
+    reads(page, "10 releases cost")
+    menu(page, "Mechanisms")
     page.go_back()
-    expect(page.get_by_text("10 releases cost").first).to_be_visible()
+    reads(page, "10 releases cost")
     assert "u_count=10" in page.url

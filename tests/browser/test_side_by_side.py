@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_app import METRIC, finished, laid_out, ready
+from tests.browser.test_app import METRIC, arrive, finished, laid_out, press, reads, ready
 from tests.browser.test_words import bring
 from tests.own.files import long_csv
 
@@ -57,12 +57,12 @@ def test_files_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     bring(one, app_url, "ratings", "much.csv", much)
     bring(other, app_url, "ratings", "little.csv", long_csv(30, 12))
     for mine, theirs, page in (("much", "little", one), ("little", "much", other)):
-        expect(page.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
-        expect(page.get_by_text(f"{mine}.csv").first).to_be_visible()
+        reads(page, "can be chosen on every page that takes ratings")
+        reads(page, f"{mine}.csv")
         expect(page.get_by_text(f"{theirs}.csv")).to_have_count(0)
-    other.get_by_role("button", name="Remove", exact=True).click()
+    press(other, "Remove")
     expect(other.get_by_text("can be chosen on every page")).to_have_count(0)
-    expect(one.get_by_text("can be chosen on every page that takes ratings")).to_be_visible()
+    reads(one, "can be chosen on every page that takes ratings")
 
 
 def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
@@ -70,13 +70,11 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     when the first is cancelled.
     """
     one, other = visitor(), visitor()
-    one.goto(f"{app_url}/completion?{LARGE}")
-    ready(one)
-    one.get_by_role("button", name="Run", exact=True).click()
-    expect(one.get_by_text(re.compile("The results would take [0-9,]+ MB"))).to_be_visible()
-    one.goto(f"{app_url}/completion?{LONG}")
-    ready(one)
-    one.get_by_role("button", name="Run", exact=True).click()
+    arrive(one, f"{app_url}/completion?{LARGE}")
+    press(one, "Run")
+    reads(one, re.compile("The results would take [0-9,]+ MB"))
+    arrive(one, f"{app_url}/completion?{LONG}")
+    press(one, "Run")
     cancel = one.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible()
     other.goto(f"{app_url}/completion?n=2&rank=6&iterations=8&seed=3&run=1&tab=accounts")
@@ -86,7 +84,7 @@ def test_runs_keep_apart(app_url: str, visitor: Callable[..., Page]) -> None:
     expect(other.locator(METRIC)).to_have_count(2)
     found = other.locator(METRIC).all_inner_texts()
     cancel.click()
-    expect(one.get_by_text(re.compile("Cancelled"))).to_be_visible()
+    reads(one, re.compile("Cancelled"))
     ready(other)
     expect(other.locator(METRIC)).to_have_text(found)
     expect(other.get_by_text("Cancelled")).to_have_count(0)

@@ -41,15 +41,20 @@ def looked_at(page: Page, where: str) -> None:
 def test_a_run_can_be_followed_by_everybody(
     browser: Browser, app_url: str, path: str, width: int, height: int
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height})
+    phone = width < 500
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, has_touch=phone, is_mobile=phone
+    )
     page = context.new_page()
     page.goto(app_url + path)
     page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=120_000)
     ready(page)
-    page.get_by_test_id("stMain").get_by_role("button", name=RUNS[path], exact=True).click()
+    run = page.get_by_test_id("stMain").get_by_role("button", name=RUNS[path], exact=True)
+    run.tap() if phone else run.click()
     cancel = page.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible(timeout=120_000)
     looked_at(page, "during")
+    assert len(page.pdf()) > 10_000
     while cancel.count():  # a quick machine may be through, a busy one draws it anew meanwhile
         with suppress(NotInTime):
             cancel.click(timeout=3_000)

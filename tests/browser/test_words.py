@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from tests.browser.test_app import finished, opened, ready, turn_to
+from tests.browser.test_app import arrive, finished, opened, reads, ready, turn_to
 from tests.browser.test_own_data import STRANGE
 from tests.own.files import documents_zip, long_csv, picture, zipped
 
@@ -45,8 +45,7 @@ def asked(page: Page) -> Iterator[list[str]]:
 
 
 def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
-    page.goto(f"{app_url}/datasets?d_view=own&d_holds={holds}")
-    ready(page)
+    arrive(page, f"{app_url}/datasets?d_view=own&d_holds={holds}")
     file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
     page.locator('input[type="file"]').first.set_input_files(file)
     read = page.get_by_text("can be chosen on every page")
@@ -59,9 +58,9 @@ def test_names_of_files(page: Page, app_url: str, asked: list[str]) -> None:
     for k in range(3):
         name = " ".join(STRANGE[k::3]).replace("/", "∕").replace("\\", "")[:120]
         bring(page, app_url, "ratings", f"{name}.csv", b"\x80\x04nothing")
-        expect(page.get_by_text("is a Python pickle")).to_be_visible()
+        reads(page, "is a Python pickle")
     bring(page, app_url, "ratings", f"{name}.csv", long_csv(12, 9))
-    expect(page.get_by_text("can be chosen on every page")).to_be_visible()
+    reads(page, "can be chosen on every page")
 
 
 def test_names_of_columns_values_and_what_is_asked_about_them(
@@ -74,7 +73,7 @@ def test_names_of_columns_values_and_what_is_asked_about_them(
     table = "\n".join([",".join(["user", *quoted]), *rows])
     bring(page, app_url, "ratings", "wide.csv", table.encode())
     # the last column sums up the others, and is called by one of the words
-    expect(page.get_by_text("counts or sums up the other")).to_be_visible()
+    reads(page, "counts or sums up the other")
     opened(page, "Column with users")
     page.get_by_role("option", name=re.compile("free")).first.click()
     ready(page)
@@ -82,10 +81,10 @@ def test_names_of_columns_values_and_what_is_asked_about_them(
         ["user,item,rating", *(f"u{k},i{k % 7},{k % 5 + 1}" for k in range(60)), f'u1,i9,"{WORDS}"']
     )
     bring(page, app_url, "ratings", "notes.csv", long.encode())
-    expect(page.get_by_text("is no finite number")).to_be_visible()
+    reads(page, "is no finite number")
     page.get_by_role("textbox", name="Codes for “not rated”").fill(WORDS)
     page.get_by_role("textbox", name="Codes for “not rated”").press("Enter")
-    expect(page.get_by_text("at most 20 numbers with commas")).to_be_visible()
+    reads(page, "at most 20 numbers with commas")
 
 
 def test_names_of_folders_as_classes_of_documents(
@@ -97,7 +96,7 @@ def test_names_of_folders_as_classes_of_documents(
     page.locator(".st-key-go button").click()
     finished(page)
     turn_to(page, "One document")
-    expect(page.get_by_text("Class in the data:")).to_be_visible(timeout=180_000)
+    reads(page, "Class in the data:", 180_000)
     for number in (2, 3):
         page.get_by_label("Document", exact=True).fill(str(number))
         page.get_by_label("Document", exact=True).press("Enter")
@@ -111,4 +110,4 @@ def test_names_of_members_and_folders_of_pictures(
     bring(page, app_url, "images", "faces.zip", zipped(files))
     broken = {**files, f"{' '.join(FOLDERS)}.png": b"no picture"}
     bring(page, app_url, "images", "faces.zip", zipped(broken))
-    expect(page.get_by_text("is no PNG or JPEG picture")).to_be_visible()
+    reads(page, "is no PNG or JPEG picture")
