@@ -5,12 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn import datasets
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from dpmc_core.completion import BASELINES
@@ -105,23 +102,6 @@ def test_noise_without_a_seed_is_secret_and_new_each_time() -> None:
     np.testing.assert_array_equal(*(private(X, random_state=5).components_ for _ in range(2)))
 
 
-@pytest.mark.parametrize("kind", [NMF, PrivateNMF])
-@pytest.mark.parametrize(
-    ("X", "error", "message"),
-    [
-        (-np.ones((5, 3)), ValueError, "Negative values"),
-        (np.zeros((0, 3)), ValueError, "0 sample"),
-        (np.full((5, 3), np.nan), ValueError, "NaN"),
-        (sparse.csr_array(np.eye(5)), TypeError, "[Ss]parse"),
-        (np.array([["a", "b"]]), ValueError, "could not convert"),
-    ],
-    ids=["negative", "empty", "nan", "sparse", "text"],
-)
-def test_bad_input(kind: Any, X: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        kind(random_state=0).fit(X)
-
-
 @pytest.mark.parametrize(
     "X",
     [faces(rows=60).astype(np.float32), np.asfortranarray(faces(rows=60)), faces(rows=60).tolist()],
@@ -149,11 +129,6 @@ def test_input_of_any_kind_gives_one_answer_and_stays_as_it_was(X: Any) -> None:
 def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         private(faces(rows=50), **settings)
-
-
-def test_in_a_pipeline() -> None:
-    steps = make_pipeline(MinMaxScaler(), NMF(3, random_state=0))
-    assert clone(steps).fit_transform(faces(rows=50)).shape == (50, 3)
 
 
 @pytest.mark.filterwarnings("error")

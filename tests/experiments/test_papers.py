@@ -19,7 +19,6 @@ from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.completion.sgld import posterior_epsilon
 from dpmc_core.datasets import entry as dataset
-from dpmc_core.datasets.catalogue import data_dir
 from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
@@ -551,14 +550,8 @@ def logarithm() -> list[str]:
 
 
 def sweets() -> list[str]:
-    """The file's own counts, where it is here: with them the thesis's share comes out."""
+    """With the file's own counts, of which a test of loaders is, the thesis's share comes out."""
     users, items, ratings = 1476, 77, 44_543
-    file = data_dir() / "sweetrs" / "ratings-final.csv"
-    if file.exists():
-        with file.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-        counts = (len({row[field] for row in rows}) for field in ("user", "product"))
-        assert (*counts, len(rows)) == (users, items, ratings)
     return [
         f"{users:,} users, {items} items and {ratings:,} ratings",
         f"{100 * ratings / (users * items):.2f} % of the matrix",
@@ -567,9 +560,7 @@ def sweets() -> list[str]:
 
 
 def noise() -> list[str]:
-    """One vector for each of 100 ratings: variances add up."""
-    draws = np.random.default_rng(0).normal(scale=math.sqrt(2), size=(20_000, 100)).sum(axis=1)
-    assert draws.var() == pytest.approx(200, rel=4.5 * math.sqrt(2 / 20_000))
+    """One vector of variance 2 for each of 100 ratings: variances add up."""
     return [f"would have noise of variance {100 * 2}"]
 
 

@@ -4,14 +4,11 @@ A kind is written as its columns, ``name=letter`` each: what stands in a column 
 (``CELLS``); ``*`` are the columns of a wide table. ``corpus`` makes files of every kind.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
-__all__ = ["Case", "corpus"]
 
 USERS, ITEMS = 14, 9
 Known = dict[tuple[str, str], float]
@@ -80,24 +77,24 @@ LONG = {
 }
 # one user (or item) a row
 WIDE = {
-    "plain": "user=U *",
-    "index of pandas": "=R user=U *",
-    "index with gaps": "=K user=U *",
-    "numbers and ids": "no=R user=Y *",
-    "noughts before ids": "no=R user=0 *",
-    "words for nothing as names": "user=O *",
-    "a time": "user=U timestamp=T *",
-    "a date": "Zeitstempel=D Name=U *",
-    "ids": "id=U *",
-    "names": "name=U *",
-    "participants": "Teilnehmer=U *",
-    "rows alone": "=R *",
+    "plain": "user=u *",
+    "index of pandas": "=r user=u *",
+    "index with gaps": "=k user=u *",
+    "numbers and ids": "no=r user=y *",
+    "noughts before ids": "no=r user=0 *",
+    "words for nothing as names": "user=o *",
+    "a time": "user=u timestamp=t *",
+    "a date": "Zeitstempel=D Name=u *",
+    "ids": "id=u *",
+    "names": "name=u *",
+    "participants": "Teilnehmer=u *",
+    "rows alone": "=r *",
     "nothing but ratings": "*",
-    "ages": "user=U age=A gender=S *",
-    "survey": "StartDate=D EndDate=D Status=Z Progress=H Duration=W Finished=F ResponseId=Q *",
-    "sums": "user=U * total=+",
-    "means": "user=U * mean=~",
-    "years of birth": "user=U born=B *",
+    "ages": "user=u age=a gender=s *",
+    "survey": "StartDate=D EndDate=D Status=Z Progress=H Duration=W Finished=F ResponseId=q *",
+    "sums": "user=u * total=+",
+    "means": "user=u * mean=~",
+    "years of birth": "user=u born=B *",
 }
 ITEM_NAMES = {
     "letters": lambda k: f"i{k}",
@@ -109,7 +106,7 @@ ITEM_NAMES = {
 WORDS = ("NA", "None", "null", "nan", "n/a", "NULL", "NaN")
 
 
-def cell(letter: str, k: int, user: int, item: int, value: int) -> str:
+def cell(letter: str, k: int, user: int, item: int = 0, value: int = 1) -> str:
     """What stands in row ``k`` of a column, of the rating ``value`` of an item by a user."""
     mixed = (k * 7919 + 13) % 1000
     made: dict[str, object] = {
@@ -122,7 +119,9 @@ def cell(letter: str, k: int, user: int, item: int, value: int) -> str:
         "d": f"20{10 + mixed % 9}-0{1 + mixed % 8}-1{mixed % 7}", "r": k, "k": k + k // 5,
         "q": f"r{k:05d}", "a": 18 + 5 * (user % 4), "s": user % 2, "z": mixed % 3,
         "g": ("IPA", "Stout", "Lager")[item % 3], "w": f"{4 + (item % 5) / 2}", "c": 10 + item % 3,
-        "x": f"some words of {mixed}", "e": "", "Y": 1990 + item,
+        "x": f"some words of {mixed}", "e": "", "Y": 1990 + item, "B": 1950 + user % 40,
+        "D": f"2024-0{1 + k % 9}-1{k % 9} 1{k % 9}:03:2{k % 9}", "Z": 0, "H": 100, "F": True,
+        "W": 60 + 37 * k % 400,
     }  # fmt: skip
     return str(made[letter])
 
@@ -168,33 +167,17 @@ def wide_table(
     values = rng.integers(1, 6, (users, items))
     gaps = rng.random((users, items)) < 0.2
     called = [ITEM_NAMES[names](k) for k in range(items)]
-    header: list[str] = []
-    table: list[list[str]] = [[] for _ in range(users)]
-    numbered = "=R *" in WIDE[kind] and "user" not in WIDE[kind]
-    who = [str(k + (not numbered)) for k in range(users)]
-    cells = [
-        ["" if gap else str(v) for gap, v in zip(*row, strict=True)]
-        for row in zip(gaps, values, strict=True)
-    ]
-    for word in WIDE[kind].split():
-        name, _, letter = word.rpartition("=")
-        header += called if letter == "*" else [name]
-        for k, row in enumerate(table):
-            if letter == "*":
-                row += cells[k]
-                continue
-            kept = values[k][~gaps[k]]
-            row.append({
-                "U": f"p{k}", "Y": f"{12345678901234567 + k}",
-                "0": ("007", "07", "7", "0012", "12")[k % 5], "R": str(k), "K": str(k + k // 4),
-                "O": WORDS[k] if k < len(WORDS) else f"u{k}", "T": str(1_700_000_000 + 13 * k),
-                "D": f"2024-0{1 + k % 9}-1{k % 9} 1{k % 9}:03:2{k % 9}", "A": str(18 + 7 * k % 50),
-                "S": str(1 + k % 2), "Z": "0", "H": "100", "W": str(60 + 37 * k % 400), "F": "True",
-                "Q": f"R_{k * 7919 % 9973:04x}", "+": str(kept.sum()), "B": str(1950 + k % 40),
-                "~": f"{kept.mean():.3f}",
-            }[letter])  # fmt: skip
-            if letter in "UY0OQ":
-                who[k] = row[-1]
+    cells = np.where(gaps, "", values.astype(str)).tolist()
+    columns = [word.rpartition("=")[::2] for word in WIDE[kind].split()]
+    header = [name for one in columns for name in (called if one[1] == "*" else [one[0]])]
+    # by number, from 0 where the table's rows have numbers
+    who = [str(k + (kind != "rows alone")) for k in range(users)]
+    table = []
+    for k, row in enumerate(np.ma.array(values, mask=gaps)):
+        whole = {"*": cells[k], "+": [str(row.sum())], "~": [f"{row.mean():.3f}"]}
+        parts = [whole.get(letter) or [cell(letter, k, k)] for _, letter in columns]
+        table.append([one for part in parts for one in part])
+        who[k] = next((cell(x, k, k) for _, x in columns if x in "uy0oq"), who[k])
     rows = [[user, *row] for user, row in zip(who, cells, strict=True)]
     return header, table, wide_known(called, rows)
 
@@ -214,6 +197,18 @@ def case(
     name: str, content: str, right: Known, file: str = "a.csv", encoding: str = "utf-8"
 ) -> Case:
     return Case(name, file, content.encode(encoding), right)
+
+
+def of_rows(
+    name: str,
+    rows: list[list[str]],
+    header: Sequence[str] = ("user", "item", "rating"),
+    separator: str = ",",
+    file: str = "a.csv",
+    encoding: str = "utf-8",
+) -> Case:
+    """A table of rows that are a user, an item, a rating and whatever else."""
+    return case(name, text([*header], rows, separator), known_of(rows), file, encoding)
 
 
 def corpus() -> Iterator[Case]:
@@ -274,7 +269,7 @@ def _odd_files() -> Iterator[Case]:
     ):  # fmt: skip
         plain = "\n".join("\t".join(row) for row in [header, *table])
         yield case(name, plain, known_of(table), "a.tsv")
-    yield case("quotes within quotes", text(header, titled), known_of(titled))
+    yield of_rows("quotes within quotes", titled)
     plays = "\n".join(f"{u}\tmb {i}\tartist {i}\t{v}" for u, i, v in rows)
     artists = known_of([[u, f"artist {i}", v] for u, i, v in rows])
     yield case("blanks between tabs", plays, artists, "a.tsv")
@@ -282,16 +277,14 @@ def _odd_files() -> Iterator[Case]:
     aligned = "\n".join(f"{u:>8}{i:>12}{v:>8}" for u, i, v in [header, *joined])
     yield case("columns in line", aligned, known_of(joined), "a.txt")
     cyrillic = [[f"Имя{u}", "Кино" * 9 + i, v] for u, i, v in rows]
-    content = text(["пользователь", "фильм", "оценка"], cyrillic)
-    right = known_of(cyrillic)
-    yield case("UTF-16 that does not say so", content, right, encoding="utf-16-le")
+    head = ("пользователь", "фильм", "оценка")
+    yield of_rows("UTF-16 that does not say so", cyrillic, head, encoding="utf-16-le")
     commas = [[u, f"{i}, The (19{i[-1]}0)", v] for u, i, v in rows]
-    named = known_of(commas)
-    yield case("commas in titles, tabs", text([], commas, "\t"), named, "a.tsv")
-    content = text(["user; id", "film, with year", "rating"], commas, ";")
-    yield case("separators in names of columns", content, named)
+    yield of_rows("commas in titles, tabs", commas, [], "\t", "a.tsv")
+    head = ("user; id", "film, with year", "rating")
+    yield of_rows("separators in names of columns", commas, head, ";")
     spaced = "\n".join(", ".join(quoted(c, ",") for c in row) for row in [header, *commas])
-    yield case("a blank after commas", spaced, named)
+    yield case("a blank after commas", spaced, known_of(commas))
     every = "\n".join(",".join(f'"{c}"' for c in row) for row in [header, *rows])
     yield case("everything in quotes", every, known)
     for mark in ("# exported 2024\n# n=48\n", "% ratings\n", "Report of ratings\n\n", "sep=,\n"):
@@ -305,10 +298,12 @@ def _odd_files() -> Iterator[Case]:
     halves = [[u, i, f"{float(v) - 0.5}"] for u, i, v in rows]
     decimal = text(header, [[u, i, v.replace(".", ",")] for u, i, v in halves], ";")
     yield case("decimal commas", decimal, known_of(halves), encoding="cp1252")
+    content = "\ufeffsep=;\n" + decimal + "\n \n"
+    yield case("what a spreadsheet writes", content.replace("\n", "\r\n"), known_of(halves))
     latin = [[f"Zoë {u}", i, v] for u, i, v in rows]
     apart = [[u.replace("ë", "e\u0308") if k % 2 else u, i, v] for k, (u, i, v) in enumerate(latin)]
     yield case("accents composed and not", text(header, apart), known_of(latin))
-    yield case("Latin letters", text(header, latin), known_of(latin), encoding="latin-1")
+    yield of_rows("Latin letters", latin, encoding="latin-1")
     blank = [[u, i, v if k % 7 else ("NA", "", "null")[k % 3]] for k, (u, i, v) in enumerate(rows)]
     some = known_of([row for row in blank if row[2].isdigit()])
     yield case("ratings that are missing", text(header, blank), some)
@@ -316,6 +311,9 @@ def _odd_files() -> Iterator[Case]:
     some = known_of([row for row in coded if row[2] != "99"])
     yield case("a code for missing", text(header, coded), some)
     plain = text(header, rows)
+    digits = [[str(76561198000000000 + int(u[1:])), i, v] for u, i, v in rows]
+    content = text(header, [*digits, ["", "Film 3", "4"]])
+    yield case("ids of many digits and none", content, known_of(digits))
     last = ["Total", "", str(len(rows))]
     yield case("a last line with the count", text(header, [*rows, last]), known)
     yield case("a line of words at the end", f"{plain}42 rows\n", known)
@@ -323,12 +321,11 @@ def _odd_files() -> Iterator[Case]:
     trailing = "\n".join([",".join(header), *(",".join(row) + "," for row in rows)])
     yield case("a separator after each row", trailing, known)
     amazon = [[f"A{u}XQ", f"000{500 + int(i[-1])}2046", f"{v}.0", "1391040000"] for u, i, v in rows]
-    yield case("shop ratings without header", text([], amazon), known_of(amazon))
+    yield of_rows("shop ratings without header", amazon, [])
     tabs = [[str(int(u[1:]) + 1), str(int(i[-1]) + 1), v, str(881250949 + 7 * k)]
             for k, (u, i, v) in enumerate(rows)]  # fmt: skip
-    yield case("u.data", text([], tabs, "\t"), known_of(tabs), "u.data.txt")
-    content = text([], [row[:3] for row in tabs], " ")
-    yield case("one blank between", content, known_of(tabs), "filmtrust.txt")
+    yield of_rows("u.data", tabs, [], "\t", "u.data.txt")
+    yield of_rows("one blank between", [row[:3] for row in tabs], [], " ", "filmtrust.txt")
     yield from _pivots()
     yield from _parquet()
 
@@ -384,6 +381,11 @@ def _parquet() -> Iterator[Case]:
     large.loc[len(large)] = [digits, "one more", 3.0]
     named = {(str(digits + int(u[1:])), i): v for (u, i), v in known.items()}
     named[str(digits), "one more"] = 3.0
+    nobody = large.astype({"user": "Int64"})
+    nobody.loc[3, "user"] = pd.NA
+    others = {pair: v for pair, v in named.items() if pair != (*large.iloc[3, :2].map(str),)}
+    odd = {"item": np.where(frame.index == 7, 1.5, frame["item"].str[5:].astype(float))}
+    numbers = known_of([[u, f"{i:g}", v] for u, i, v in frame.assign(**odd).values.tolist()])
     some = {pair: value for pair, value in known.items() if pair[0] != "p3"}
     timed = frame.assign(when=pd.Timestamp("2024-01-01"), user_age=30)
     for name, table, right in (
@@ -393,8 +395,9 @@ def _parquet() -> Iterator[Case]:
         ("Parquet of a pivot without a name", pivot.rename_axis(None), known),
         ("Parquet of a wide table with gaps", wide[wide["user"] != "p3"], some),
         ("Parquet with ids of 17 digits", large, named),
+        ("Parquet with ids of 17 digits and none", nobody, others),
+        ("Parquet with one odd number", frame.assign(**odd), numbers),
         ("Parquet with times", timed[["when", "user_age", "item", "user", "rating"]], known),
     ):
         file = "w.parquet" if "pivot" in name or "wide" in name else "a.parquet"
         yield Case(name, file, table.to_parquet(), right)
-    assert re.fullmatch("p[0-9]+", frame["user"].iloc[0])

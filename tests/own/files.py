@@ -12,26 +12,7 @@ from scipy.io import savemat
 
 from dpmc_core.datasets import own
 from dpmc_core.datasets.own.sets import OwnSet
-
-__all__ = [
-    "PLAIN",
-    "documents_zip",
-    "entries",
-    "faces_like",
-    "good_files",
-    "long_csv",
-    "parquet",
-    "picture_file",
-    "pictures_zip",
-    "read_table",
-    "saved",
-    "six",
-    "spoiled",
-    "table_of",
-    "wide_csv",
-    "zipped",
-]
-
+from dpmc_core.datasets.synthetic.samples import vocabulary
 
 PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
 """Lines of one rating each."""
@@ -119,12 +100,7 @@ def six(image: bytes, ending: str = "png") -> bytes:
 
 
 def documents_zip(count: int = 8, folders: Sequence[str] = "ab") -> bytes:
-    words = [
-        *("market", "music", "river", "doctor", "garden", "window", "summer", "winter"),
-        *("letter", "money", "party", "police", "school", "teacher", "station", "village"),
-        *("weather", "airport", "kitchen", "library", "mountain", "football", "hospital"),
-        *("engine", "dinner", "hotel", "island", "forest", "bridge", "coffee"),
-    ]
+    words = vocabulary()[:30]
     rng = np.random.default_rng(0)
     return zipped(
         {

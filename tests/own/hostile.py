@@ -39,8 +39,8 @@ def rows(cells: Callable[[int], str], count: int = 200, head: str = "user,item,r
     return "\n".join([head, *(cells(k) for k in range(count))]).encode("utf-8", "surrogatepass")
 
 
-def parquet(table: pa.Table) -> bytes:
-    return saved(lambda out: pq.write_table(table, out))
+def parquet(**columns: object) -> bytes:
+    return saved(lambda out: pq.write_table(pa.table(columns), out))
 
 
 def a_database() -> bytes:
@@ -50,31 +50,27 @@ def a_database() -> bytes:
 
 
 def millions_of_rows_in_a_kilobyte() -> bytes:
-    n = 5_000_001
-    return parquet(pa.table({c: pa.array(np.ones(n, np.int8)) for c in ("user", "item", "r")}))
+    return parquet(**dict.fromkeys(("user", "item", "r"), np.ones(5_000_001, np.int8)))
 
 
 def text_that_is_no_text() -> bytes:
     offsets = pa.py_buffer(struct.pack("<41i", *range(0, 82, 2)))
     broken = pa.StringArray.from_buffers(40, offsets, pa.py_buffer(b"\xff\xfe" * 40))
-    return parquet(pa.table({"user": broken, "item": list(range(40)), "rating": list(range(40))}))
+    return parquet(user=broken, item=range(40), rating=range(40))
 
 
 def a_footer_that_is_cut() -> bytes:
-    whole = parquet(pa.table({"user": [1], "item": [2], "rating": [3]}))
+    whole = parquet(user=[1], item=[2], rating=[3])
     return whole[:-8] + struct.pack("<I", 2**31 - 1) + b"PAR1"
 
 
-def more_members_than_allowed() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as made:
-        for k in range(20_001):
-            made.writestr(f"{k}.txt", b"a")
-    return out.getvalue()
+def eight(content: bytes, name: str = "{}.txt") -> bytes:
+    """An archive of eight members with a number each in their names and contents."""
+    return zipped({name.format(k): content.replace(b"#", b"%d" % k) for k in range(8)})
 
 
 def members_of_one_name() -> bytes:
-    whole = zipped({f"{k}.txt": b"some words here %d" % k for k in range(8)})
+    whole = eight(b"some words here #")
     for k in range(8):
         whole = whole.replace(b"%d.txt" % k, b"0.txt")
     return whole
@@ -92,8 +88,7 @@ def members_in_one_place() -> bytes:
 
 
 def names_with_an_end_in_the_middle() -> bytes:
-    whole = zipped({f"{k}XX.png.txt": b"some words here" for k in range(8)})
-    return whole.replace(b"XX.png", b"\0\0.png")
+    return eight(b"some words here", "{}XX.png.txt").replace(b"XX.png", b"\0\0.png")
 
 
 def members_that_are_locked() -> bytes:
@@ -105,15 +100,13 @@ def members_that_are_locked() -> bytes:
     return bytes(whole)
 
 
-def png(**save: object) -> bytes:
-    shades = np.random.default_rng(1).integers(0, 255, (24, 24)).astype(np.uint8)
-    return picture_file(shades, **save)  # type: ignore[arg-type]
+SHADES = np.random.default_rng(1).integers(0, 255, (24, 24)).astype(np.uint8)
 
 
 def pictures_with_texts_that_unpack_to_much() -> bytes:
     about = PngInfo()
     about.add_text("Comment", "a" * 60_000_000, zip=True)
-    return six(png(pnginfo=about))
+    return six(picture_file(SHADES, pnginfo=about))
 
 
 def pictures_that_move() -> bytes:
@@ -122,8 +115,7 @@ def pictures_that_move() -> bytes:
 
 
 def pictures_of_a_palette_with_holes() -> bytes:
-    shades = np.random.default_rng(3).integers(0, 255, (24, 24)).astype(np.uint8)
-    palette = Image.fromarray(shades).convert("P")
+    palette = Image.fromarray(SHADES).convert("P")
     return six(picture_file(palette, transparency=bytes(range(200))))
 
 
@@ -221,12 +213,8 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         ),
         "a name of a megabyte": lambda: b"u" * 1_000_000 + long_csv(),
         "separators only": lambda: b",,,,\n" * 1000,
-        "old line ends": lambda: long_csv().replace(b"\n", b"\r"),
         "half a character": lambda: long_csv().decode().encode("utf-16")[:-1],
         "four bytes a character": lambda: long_csv().decode().encode("utf-32"),
-        "columns of one name": lambda: (
-            ",".join(["user"] * 3000).encode() + b"\n" + b",".join([b"1"] * 3000)
-        ),
         "a packed table": lambda: gzip.compress(long_csv()),
         "a spreadsheet": lambda: zipped(
             {"xl/workbook.xml": b"<workbook/>", "[Content_Types].xml": b"<Types/>"}
@@ -245,52 +233,32 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
     },
     ("ratings", "a.parquet"): {
         "millions of rows in a kilobyte": millions_of_rows_in_a_kilobyte,
-        "a column of lists": lambda: parquet(
-            pa.table({"user": [[1], [2, 3]], "item": [1, 2], "rating": [1, 2]})
-        ),
+        "a column of lists": lambda: parquet(user=[[1], [2, 3]], item=[1, 2], rating=[1, 2]),
         "columns of unusual types": lambda: parquet(
-            pa.table(
-                {
-                    "user": pa.array([None, "a"] * 20).dictionary_encode(),
-                    "item": pa.array([b"\xff\xfe", b"b"] * 20),
-                    "rating": pa.array([1, None] * 20, pa.decimal128(38, 10)),
-                }
-            )
+            user=pa.array([None, "a"] * 20).dictionary_encode(),
+            item=[b"\xff\xfe", b"b"] * 20,
+            rating=pa.array([1, None] * 20, pa.decimal128(38, 10)),
         ),
         "times as ratings": lambda: parquet(
-            pa.table(
-                {
-                    "user": list(range(30)),
-                    "item": list(range(30)),
-                    "rating": pa.array([2**62] * 30, pa.timestamp("ns")),
-                }
-            )
+            user=range(30), item=range(30), rating=pa.array([2**62] * 30, pa.timestamp("ns"))
         ),
         "text that is no text": text_that_is_no_text,
-        "more columns than allowed": lambda: parquet(
-            pa.table({f"c{k}": [1] for k in range(20_001)})
-        ),
+        "more columns than allowed": lambda: parquet(**{f"c{k}": [1] for k in range(20_001)}),
         "a footer that is cut": a_footer_that_is_cut,
         "a frame with an index of its own": a_frame_with_an_index_of_its_own,
     },
     ("documents", "a.zip"): {
-        "archives in an archive": lambda: zipped({f"{k}.txt": documents_zip() for k in range(6)}),
-        "more members than allowed": more_members_than_allowed,
+        "archives in an archive": lambda: eight(documents_zip()),
+        "more members than allowed": lambda: zipped({f"{k}.txt": b"a" for k in range(20_001)}),
         "members of one name": members_of_one_name,
         "members in one place": members_in_one_place,
-        "names of sixty kilobytes": lambda: zipped(
-            {f"{'n' * 60_000}{k}.txt": b"some words here" for k in range(8)}
-        ),
-        "names of other machines": lambda: zipped(
-            {f"\\\\server\\share\\{k}.txt": b"some words here" for k in range(8)}
-        ),
+        "names of sixty kilobytes": lambda: eight(b"some words here", "n" * 60_000 + "{}.txt"),
+        "names of other machines": lambda: eight(b"some words here", "\\\\server\\share\\{}.txt"),
         "names with an end in the middle": names_with_an_end_in_the_middle,
         "members that are locked": members_that_are_locked,
-        "folders only": lambda: zipped({f"{k}/": b"" for k in range(9)}),
+        "folders only": lambda: eight(b"", "{}/"),
         "an archive behind a program": lambda: b"\x7fELF" + b"\0" * 5000 + documents_zip(),
-        "texts that are pickles": lambda: zipped(
-            {f"{k}.txt": b"\x80\x04\x95cos\nsystem\n" for k in range(8)}
-        ),
+        "texts that are pickles": lambda: eight(b"\x80\x04\x95cos\nsystem\n"),
     },
     ("documents", "a.txt"): {
         "words of a megabyte": lambda: b"\n".join(b"w" * 300_000 + b" %d" % k for k in range(8)),
@@ -299,7 +267,9 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
     ("documents", "a.csv"): {"texts in no column": lambda: b"a,b\n" + b"1,2\n" * 50},
     ("images", "a.zip"): {
         "pictures with texts that unpack to much": pictures_with_texts_that_unpack_to_much,
-        "pictures with profiles that are none": lambda: six(png(icc_profile=b"\xff" * 100_000)),
+        "pictures with profiles that are none": lambda: six(
+            picture_file(SHADES, icc_profile=b"\xff" * 100_000)
+        ),
         "pictures that move": pictures_that_move,
         "pictures of four inks": lambda: six(
             picture_file(Image.new("CMYK", (24, 24), (9, 99, 199, 3)), "JPEG"), "jpg"

@@ -46,10 +46,8 @@ def test_the_command_line_takes_the_same_files(terminal: Terminal) -> None:
     own_set = read_table(long_csv(30, 12), "my ratings.csv", twice="mean")
     with user_datasets.using(own_set):
         spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=2)
-        assert run(spec).final.test_rmse == rmse
         assert spec.command() == f"python -m dpmc_core {line}"
-        python = spec.python()
-    assert executed(python, terminal)[-1].startswith(f"{rmse} ")
+        assert run(spec).final.test_rmse == rmse
     factorize = "factorize --data faces.zip --rank 3 --rounds 2"
     assert "12 images" in terminal.output(factorize)
     for options, message in (
@@ -185,11 +183,8 @@ def test_a_table_and_an_archive_are_what_the_algorithm_takes() -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_and_a_plan_take_a_table(terminal: Terminal) -> None:
+def test_a_plan_takes_a_table(terminal: Terminal) -> None:
     Path("a.csv").write_bytes(long_csv(40, 12))
-    base = 'algorithm = "als"\nrank = 2\niterations = 2\n'
-    Path("sweep.toml").write_text(f'name = "t"\nseeds = 1\n[base]\n{base}')
-    terminal.output("sweep sweep.toml --data a.csv")
     target = "--rank 2 --target 1e-9 --mechanism gaussian"
     shown = terminal.output(f"plan model moments --data a.csv {target}")
     assert "does not reach held-out RMSE at most 1e-09" in shown

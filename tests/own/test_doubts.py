@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own
-from dpmc_core.datasets.own.cells import coded, numbers, numbers_of, option_text
+from dpmc_core.datasets.own.cells import numbers, numbers_of, option_text
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
@@ -66,7 +66,9 @@ def test_codes_and_counts_are_recognised_and_asked_about() -> None:
 def test_both_forms_of_repeating_it_read_the_same() -> None:
     """Commas, quotes and blanks in names of columns included."""
     data = jokes(header=True).decode().replace("joke 3", '"a, ""b"" \'c\'"').encode()
-    own_set = read_table(data, without=("a, \"b\" 'c'", "joke 5"), missing=(99.0, -3))
+    choices = {"without": ("a, \"b\" 'c'", "joke 5"), "missing": (99.0, -3), "low": -10.1234567}
+    own_set = read_table(data, **choices)
+    assert own_set.options()["low"] == "-10.1234567"  # to the last digit
     words = shlex.split(own_set.words())
     repeated = dict(w.split("=", 1) for w in words[words.index("--read") + 1 :: 2])
     for options in (repeated, own_set.options()):
@@ -315,9 +317,3 @@ def test_nobodys_ratings_decide_what_is_not_rated_once_the_scale_is_given() -> N
         assert 99.0 not in scaled.reading.missing
         assert 999.0 in scaled.reading.missing
         assert (scaled.ratings.values == 99).sum() == often
-
-
-def test_one_odd_id_renames_no_other() -> None:
-    """Of floating ids in Parquet: one user's item 1.5 would else make all others 1.0, 2.0, …"""
-    codes, names = coded(pd.Series([1.0, 2.0, np.nan, 1.5, 2.0]))
-    assert [names[code] if code >= 0 else "" for code in codes] == ["1", "2", "", "1.5", "2"]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own, user_datasets
@@ -35,22 +34,6 @@ from tests.own.files import (
     table_of,
     zipped,
 )
-
-
-def test_long_ids_and_those_with_noughts_before_them_stay_apart_in_spite_of_gaps() -> None:
-    first = 76561198000000000  # as Steam numbers people: neighbours are one number as fractions
-    rows = [f"{first + u},{i},{(u + i) % 5 + 1}" for u in range(60) for i in range(4)]
-    long = read_table(table_of(*rows, ",3,4")).ratings
-    assert (long.n_users, len(long)) == (60, 240)
-    assert long.user_label(0) == str(first)
-    noughts = [f"{u},{i},{(len(u) + i) % 5 + 1}" for u in ("007", "7", "70", "8") for i in range(4)]
-    assert read_table(table_of(*noughts)).ratings.n_users == 4
-    users = pd.array([first + u for u in range(60)] * 4, dtype="Int64")
-    users[3] = pd.NA
-    items = [i for i in "abcd" for _ in range(60)]
-    frame = pd.DataFrame({"user": users, "item": items, "rating": np.arange(240) % 5 + 1.0})
-    whole = read_table(frame.to_parquet(), "steam.parquet").ratings
-    assert (whole.n_users, len(whole)) == (60, 239)
 
 
 def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
@@ -90,13 +73,6 @@ def test_one_image_says_nothing_about_the_shades_of_another() -> None:
         for images in (stack, np.concatenate([stack, 1000 * stack[:1]]))
     )
     np.testing.assert_array_equal(bright[:, :7], without)
-
-
-def test_an_exported_scale_is_the_scale_to_the_last_digit() -> None:
-    data = long_csv() + b"\n9,r0,new,0.1234567\n"
-    own_set = read_table(data, low=0.1234567)
-    assert own_set.options() == {"low": "0.1234567"}
-    read_table(data, **own_set.options())
 
 
 def words_of_documents() -> Samples:
@@ -199,18 +175,6 @@ def test_names_that_begin_alike_are_held_out_apart() -> None:
     rows = [f"{'u' * 90}{u},i{i},{(u + i) % 5 + 1}" for u in range(9) for i in range(4)]
     ratings = read_table(table_of(*rows)).ratings
     assert ratings.n_users == len({*ratings.drawing_numbers.tolist()}) == 9
-
-
-def test_forms_that_spreadsheets_write_are_read_without_a_question() -> None:
-    plain = "\n".join(["user,item,rating", *PLAIN])
-    comma = plain.replace(",", ";").replace("1\n", "1,5\n")
-    for text, high in ((plain, 5), (plain + "\n\n \n", 5), (comma, 5), ("sep=;\n" + comma, 5)):
-        for data in (text, "\ufeff" + text, text.replace("\n", "\r\n")):
-            own_set = read_table(data.encode())
-            entry = own_set.entry
-            assert (entry.users, entry.items, entry.ratings) == (9, 7, 63)
-            assert own_set.questions == ()
-            assert entry.scale[1] == high
 
 
 def test_quotes_that_are_letters_are_told() -> None:

@@ -7,7 +7,6 @@ import time
 import weakref
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpmc_core.datasets import entry, own, user_datasets
@@ -16,7 +15,6 @@ from dpmc_core.experiments import RunSpec, run
 from tests.own.files import (
     documents_zip,
     entries,
-    good_files,
     long_csv,
     mat,
     npy,
@@ -26,15 +24,6 @@ from tests.own.files import (
     spoiled,
     zipped,
 )
-
-
-def test_a_wide_table_is_the_same_as_a_long_one() -> None:
-    known = entries(read_table(long_csv()))
-    wide = pd.Series(known).unstack()
-    own_set = read_table(wide.rename_axis("user").to_csv().encode())
-    assert own_set.reading.layout == "wide"
-    assert entries(own_set) == known
-    assert "hold no rating" in " ".join(own_set.notes)
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -51,6 +40,7 @@ def test_what_is_left_out_is_counted() -> None:
         "'many'",
         "1 row names no user or no item and is left out",
         "1 zero counts as not rated",
+        "1 of 79 rows hold no rating and are taken as not rated.",
         "already; their mean counts",
     ):
         assert note in notes
@@ -107,11 +97,13 @@ def test_documents_are_the_same_from_every_form() -> None:
 def test_a_set_is_seen_only_where_it_was_put() -> None:
     own_set = read_table(long_csv())
     small = len(pickle.dumps(own_set))
+    assert own_set.megabytes > 0
     with pytest.raises(ParameterError, match="a set of this visit"):
         RunSpec.of(dataset=own_set.name)
     with user_datasets.using(own_set):
         spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=2)
-        assert entry(own_set.name).users == 12
+        listed = entry(own_set.name)
+        assert (listed.users, listed.holds) == (12, "ratings")
         assert run(spec).split.train.name == "Your ratings"
         with pytest.raises(
             ParameterError, match="a set of images or documents; this one holds ratings"
@@ -143,14 +135,6 @@ def test_nothing_of_a_set_stays_behind_in_the_process() -> None:
     del table, words, result, topics, whole
     gc.collect()
     assert [trace() for trace in traces] == [None] * 6
-
-
-@pytest.mark.parametrize(("kind", "file", "data"), good_files())
-def test_good_files_are_read(kind: str, file: str, data: bytes) -> None:
-    own.inspect(kind, file, data)
-    own_set = own.read(kind, file, data)
-    assert own_set.entry.holds == kind
-    assert own_set.megabytes > 0
 
 
 @pytest.mark.nightly

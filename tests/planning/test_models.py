@@ -11,7 +11,7 @@ import pytest
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec
-from dpmc_core.experiments.store.records import PassingRuns, key_of, record_of, run_single_threaded
+from dpmc_core.experiments.store.records import PassingRuns, key_of, record_for
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search, stored_search
@@ -28,7 +28,6 @@ class KnownRuns(PassingRuns):
 
     def __init__(self, salt: int, noise: float) -> None:
         super().__init__()
-        self._template = record_of(run_single_threaded(BASE))
         self._salt, self._noise = salt, noise
 
     def know(self, spec: RunSpec) -> RunSpec:
@@ -38,8 +37,7 @@ class KnownRuns(PassingRuns):
         epsilon, own = float(spec.noise.epsilon), normal() * 0.01
         noise = normal(round(math.log(epsilon) * 1e6) + 10**9) * self._noise
         value = 0.9 - 0.02 * math.log2(epsilon) + own + noise
-        known = {"key": key_of(spec), "value": value, "baseline": 0.85 + own}
-        self.add(replace(self._template, **known))
+        self.add(record_for(spec, value=value, baseline=0.85 + own))
         return spec
 
 
@@ -132,16 +130,31 @@ def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Termin
 WIDE: dict[str, Any] = {"least": 0.05, "most": 200.0, "within": 3.0, "runs": 6}
 
 
-def test_real_runs_are_kept_and_not_made_again(tmp_path: Path) -> None:
+def test_real_runs_are_kept_not_made_again_and_said_without_a_run(tmp_path: Path) -> None:
     plan = ModelPlan(base=BASE, target=0.85, **WIDE)
+    some = PassingRuns()
     with RunStore(tmp_path / "runs.sqlite") as store:
         *_, first = search(plan, store, jobs=1)
         count = store.count()
         *_, again = search(plan, store, jobs=1)
         assert store.count() == count
+        assert stored_search(plan, store) == again
+        for record in store.find(key_of(plan.spec_at(200.0, seed)) for seed in range(4)).values():
+            some.add(record)
     assert again.before == again.spent == first.spent == count
     assert replace(again, before=0) == replace(first, before=0)
     assert first.low < first.estimate < first.high
+    begun = stored_search(plan, some)
+    assert begun is not None
+    assert begun.estimate is None
+    assert "at most 200 on; not narrowed down yet" in begun.sentence
+    (probe,) = begun.probes
+    missed = replace(begun, probes=(replace(probe, decided=-1),))
+    assert " up to a total ε of 200, where it misses that by " in missed.sentence
+    at_half = replace(probe, place=100.0, decided=-1)
+    half = replace(begun, probes=(at_half, replace(probe, decided=0)))
+    assert " up to a total ε of 100; not narrowed down yet" in half.sentence
+    assert " on; " not in missed.sentence
 
 
 def test_a_quick_look_makes_the_first_runs_of_the_search() -> None:
@@ -165,29 +178,6 @@ def test_no_point_is_named_where_no_runs_are_on_both_sides_of_the_goal() -> None
     assert "no run narrows it down further" in last.sentence
     assert states[0].sentence.startswith("Nothing is known yet of where")
     assert stored_search(plan, PassingRuns()) is None
-
-
-def test_what_is_kept_is_said_without_a_run() -> None:
-    plan = ModelPlan(base=BASE, target=0.85, **WIDE)
-    runs = PassingRuns()
-    *_, last = search(plan, runs, jobs=1)
-    assert stored_search(plan, runs) == replace(last, before=last.spent)
-    some = PassingRuns()
-    for seed in range(4):
-        spec = plan.spec_at(200.0, seed)
-        some.add(runs.find([key_of(spec)])[key_of(spec)])
-    first = stored_search(plan, some)
-    assert first is not None
-    assert len(first.probes) == 1
-    assert first.estimate is None
-    assert "at most 200 on; not narrowed down yet" in first.sentence
-    (probe,) = first.probes
-    missed = replace(first, probes=(replace(probe, decided=-1),))
-    assert " up to a total ε of 200, where it misses that by " in missed.sentence
-    at_half = replace(probe, place=100.0, decided=-1)
-    half = replace(first, probes=(at_half, replace(probe, decided=0)))
-    assert " up to a total ε of 100; not narrowed down yet" in half.sentence
-    assert " on; " not in missed.sentence
 
 
 def test_people_can_be_asked() -> None:
@@ -225,5 +215,3 @@ def test_the_command_line_goes_on_where_it_was(tmp_path: Path, terminal: Termina
     first, again = (terminal.json(line) for _ in range(2))
     assert again["already_there"] == again["runs"] == first["runs"]
     assert again["interval_95"] == first["interval_95"]
-    refused = terminal.refusal("plan model als --dataset low-rank")
-    assert "one with a guarantee: moments" in refused
