@@ -1,10 +1,13 @@
-"""Results drawn from processes on a real Dask cluster: the same as here, whatever is lost."""
+"""Results and sweeps from processes on a real Dask cluster: the same as here, whatever is lost, in
+few processes, of which none stays.
+"""
 
-import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,12 @@ from dpmc_core.datasets import own, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.papers.compute import Trial
+from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.studies.spec import StudySpec
+from dpmc_core.experiments.sweeps import workers as of_runs
 from dpmc_core.experiments.sweeps.spec import SweepSpec
+from dpmc_core.experiments.sweeps.sweep import sweep
+from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING, ClusterWorker, Connection
 from dpmc_core.experiments.worker.process import Share
@@ -24,6 +31,7 @@ from dpmc_core.experiments.worker.remote import RemoteProcess
 from dpmc_core.experiments.worker.worker import WorkerError
 from dpmc_core.planning.goal import ModelPlan
 from tests.clusters import WORKER, children, cluster, free_port, started_worker, wait_for_workers
+from tests.experiments.test_sweep import TOML, numbers, records_of
 
 TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
 LONG = RunSpec.of(n_users=300, n_items=200, observed=0.5, rank=20, iterations=500)
@@ -43,9 +51,10 @@ def connected(
         connection.close()
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> Iterator[Any]:
-    with connected(tmp_path, 2) as opened:
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster that loses no worker, for all tests that end none."""
+    with connected(tmp_path_factory.mktemp("cluster"), 2) as opened:
         yield opened
 
 
@@ -64,6 +73,20 @@ def as_here(result: Any, spec: RunSpec) -> bool:
     """Whether a result is what this process computes."""
     expected = pytest.approx(run(spec).final.test_rmse, rel=1e-12)
     return bool(result.finished and result.final.test_rmse == expected)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each process that was started on a cluster."""
+    starts: list[int] = []
+    begin = RemoteProcess.__init__
+
+    def noted(self: RemoteProcess, *given: Any, **options: Any) -> None:
+        starts.append(1)
+        begin(self, *given, **options)
+
+    monkeypatch.setattr(RemoteProcess, "__init__", noted)
+    return starts
 
 
 HERE = "this ran on the server itself."
@@ -103,33 +126,30 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
-    worker, _, hands = two
+def test_a_lost_worker_is_replaced_unless_secret_noise_that_it_drew_was_shown(
+    tmp_path: Path,
+) -> None:
     specs = [TINY, LONG]
-    last: dict[int, Any] = {}
-    for k, result in results(worker, specs):
-        if k == 1 and k not in last:
-            busy = next(hand for hand in hands if children(WORKER, hand.pid))
-            busy.send_signal(signal.SIGKILL)
-        last[k] = result
-    assert "A worker was lost" in worker.note
-    assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
-
-
-@pytest.mark.long
-def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
-    worker, _, hands = two
     sizes = {"dataset": "skewed", "n_users": 2000, "n_items": 300, "n_ratings": 100_000}
     noise = {"algorithm": "dpals", "mechanism": "gaussian", "epsilon": 5.0, "iterations": 60}
-    spec = RunSpec.of(sizes | noise, secret=True)
+    secret = RunSpec.of(sizes | noise, secret=True)
+    with connected(tmp_path, 3) as (worker, _, hands):
 
-    def killed_once_it_shows() -> None:
-        for state in worker.draw(steps, [spec]):
-            if state is not None:
-                next(hand for hand in hands if children(WORKER, hand.pid)).kill()
+        def kill_the_busy_one() -> None:
+            next(hand for hand in hands if children(WORKER, hand.pid)).kill()
 
-    with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
-        killed_once_it_shows()
+        last: dict[int, Any] = {}
+        for k, result in results(worker, specs):
+            if k == 1 and k not in last:
+                kill_the_busy_one()
+            last[k] = result
+        assert "A worker was lost" in worker.note
+        assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
+        drawn = results(worker, [secret])
+        next(drawn)
+        kill_the_busy_one()
+        with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
+            deque(drawn)
 
 
 @pytest.mark.long
@@ -207,7 +227,7 @@ def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_
 
 @pytest.mark.long
 def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, started: list[int]
 ) -> None:
     """One worker is told, one is not: the process that sees the data is the first one's, the
     scheduler never has it, and nothing of it is left when the job is over.
@@ -224,15 +244,8 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
         options = "--resources", "OWN_DATA=1", "--local-directory", str(space)
         with started_worker(connection.address, tmp_path, *options) as trusted:
             wait_for_workers(connection.address, 2)
-            started: list[int] = []
-            begin = RemoteProcess.__init__
-
-            def noted(self: RemoteProcess, *given: Any, **options: Any) -> None:
-                started.append(1)
-                begin(self, *given, **options)
-
-            monkeypatch.setattr(RemoteProcess, "__init__", noted)
             for _ in range(3):
+                started.clear()
                 computes = False
                 with user_datasets.using(own_set):
                     for _state in worker.draw(steps, [spec], sets=(own_set,)):
@@ -241,7 +254,6 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
                 assert computes
                 assert worker.note == ""
                 assert started == [1]
-                started.clear()
                 gone([trusted], 10)
             content = [p.read_bytes() for p in space.rglob("*") if p.is_file()]
             assert not any(b"reader1" in data for data in content)
@@ -317,3 +329,69 @@ def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
         assert [spec.own_data for spec in of_own_data] == [{own_set.name}] * 5
         # what nobody asks to repeat is secret on somebody's own data, in a sweep or study too
         assert [spec.may_be_secret for spec in of_own_data] == [True, True, True, False, False]
+
+
+@pytest.mark.long
+def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_worker_less(
+    tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_runs, "_TURN", 1e6)  # on a busy machine, too, one turn for all
+    spec = SweepSpec.from_toml(TOML)
+    with connected(tmp_path, 2) as (_, connection, hands):
+        usual = numbers(records_of(spec, tmp_path / "here", jobs=1))
+        for jobs in (2, 1):
+            started.clear()
+            workers = Workers(jobs, connection=connection)
+            there = records_of(spec, tmp_path / f"cluster-{jobs}", workers=workers)
+            assert numbers(there) == usual
+            assert workers.note == ""
+            gone(hands, 60)
+        # of one worker: the first runs tell how long they take, all others go on
+        assert len(started) == 1
+        spec = replace(spec, seeds=20)
+        with RunStore(tmp_path / "runs") as store:
+            stopped = sweep(spec, store, workers=Workers(2, connection=connection))
+            assert next(one for one in stopped if one.done == 5)
+            stopped.close()
+            gone(hands, 60)
+            workers = Workers(2, connection=connection)
+            for one in sweep(spec, store, workers=workers):
+                if one.done >= 20 and hands[0].poll() is hands[1].poll() is None:
+                    next(hand for hand in hands if children(WORKER, hand.pid)).kill()
+            assert one.done == one.total == store.count() == 160
+        assert "A worker was lost" in workers.note
+        gone(hands, 60)
+    whole, here = (records_of(spec, tmp_path / place) for place in ("runs", "others"))
+    assert numbers(whole) == numbers(here)
+
+
+def stimulated(dask_worker: Any, event: str) -> None:
+    from distributed import worker_state_machine
+
+    dask_worker.handle_stimulus(getattr(worker_state_machine, event)(stimulus_id="test"))
+
+
+def told(dask_worker: Any) -> None:
+    from distributed.core import Status
+
+    dask_worker.status = Status.paused
+
+
+@pytest.mark.long
+def test_a_job_that_came_to_a_worker_just_as_it_was_paused_goes_to_another(tmp_path: Path) -> None:
+    """The scheduler hears of a pause a moment later, and moves nothing that is there by then."""
+    with connected(tmp_path, 2, "--memory-limit", "0") as (worker, connection, _):
+        client = connection.client()
+        client.run(stimulated, event="PauseEvent")
+        finished, at = False, ""
+        for one in worker.draw(steps, [TINY]):
+            if not at:
+                tasks = client.processing()
+                at = next((name for name, keys in tasks.items() if keys), "")
+                if at:
+                    client.run(told, workers=[at])
+                    others = sorted(set(tasks) - {at})
+                    client.run(stimulated, event="UnpauseEvent", workers=others)
+            finished = finished or (one is not None and one[1] is not None and one[1].finished)
+        assert finished
+        assert at

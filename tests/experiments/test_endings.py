@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +129,12 @@ def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
     assert ("test RMSE" in out) == bool(read or "iteration" in err)
 
 
-def ended_while_workers_start(
-    words: list[str], sent: signal.Signals, after: float, twice: bool = False
-) -> tuple[int, str]:
-    """Exit code and words of a command whose whole group gets a signal, as Ctrl-C does; fails
-    where anything of it is left after a while.
+def ended_by(
+    words: list[str], sent: signal.Signals, due: Callable[[float], bool], twice: bool = False
+) -> tuple[int, str, int]:
+    """Exit code and words of a command whose whole group gets a signal, as Ctrl-C does, where that
+    is ``due`` after so many seconds, and how many processes it had then; fails where anything of it
+    is left after a while.
     """
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -144,15 +145,18 @@ def ended_while_workers_start(
     )
     while "dpmc_core" not in psutil.Process(process.pid).cmdline():
         time.sleep(0.01)
-    time.sleep(after)
+    began = time.monotonic()
+    while not due(time.monotonic() - began):
+        assert process.poll() is None
+        time.sleep(0.05)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, sent) if sent == signal.SIGINT else process.send_signal(sent)
     if twice:
         time.sleep(0.3)
         os.killpg(process.pid, sent)
     text, _ = process.communicate(timeout=60)  # nobody holds the pipe any longer
-    assert psutil.wait_procs(children, timeout=30)[1] == []
-    return process.returncode, text
+    assert psutil.wait_procs(children, timeout=60)[1] == []  # they look once a second
+    return process.returncode, text, len(children)
 
 
 @pytest.mark.long
@@ -170,40 +174,30 @@ def test_workers_that_start_heed_the_end(
     sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
     large = f"large als --folder {folder} --out {tmp_path}/out --user-column who --workers 2"
     for words in (sweep.split(), [*large.split(), "--iterations", "500", "--rank", "20"]):
-        code, text = ended_while_workers_start(words, sent, after)
+        code, text, _ = ended_by(words, sent, after.__le__)
         assert code == {2: 130, 15: 143, 9: -9}[sent], text
         if sent != signal.SIGKILL:
             assert "stopped" in text
             assert "Traceback" not in text
         if sent == signal.SIGINT:
-            code, text = ended_while_workers_start(words, sent, after, twice=True)
+            code, text, _ = ended_by(words, sent, after.__le__, twice=True)
             # the second may come when Python itself has ended, and no longer handles it
             assert code in (130, -signal.SIGINT)
             assert "Traceback" not in text
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_a_sweep_that_ends_leaves_no_worker_behind(sent: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_sweep_that_ends_leaves_no_worker_behind(
+    sent: signal.Signals, code: int, tmp_path: Path
+) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
     words = ["sweep", str(tmp_path / "sweep.toml"), "--store", str(tmp_path / "runs")]
-    with (tmp_path / "output").open("w") as output:
-        process = subprocess.Popen([*COMMAND, *words], stdout=output, stderr=output)
-        with RunStore(tmp_path / "runs") as store:
-            while store.count() < 3:
-                assert process.poll() is None
-                time.sleep(0.1)
-        workers = psutil.Process(process.pid).children(recursive=True)
-        assert len(workers) >= 2
-        process.send_signal(sent)
-        code = process.wait()
-    _, alive = psutil.wait_procs(workers, timeout=60)  # they look once a second
-    assert alive == []
-    assert code == (130 if sent == signal.SIGINT else -signal.SIGKILL)
-    if sent == signal.SIGINT:
-        text = (tmp_path / "output").read_text()
-        assert "the same command goes on from here" in text
-        assert "Traceback" not in text
+    with RunStore(tmp_path / "runs") as store:
+        ended, text, workers = ended_by(words, sent, lambda _: store.count() >= 3)
+    assert (ended, workers >= 2) == (code, True)
+    assert "Traceback" not in text
+    assert ("the same command goes on from here" in text) == (sent == signal.SIGINT)
 
 
 def test_a_store_that_can_only_be_read_is_read(
@@ -230,3 +224,7 @@ def test_a_store_that_can_only_be_read_is_read(
         *_, last = make_all({key_of(spec): spec}, store, Workers(1))
         assert last.done == 1  # nothing is missing, so nothing has to be written
     assert sorted(tmp_path.iterdir()) == before
+    with RunStore(f"sqlite:///file:{place}?mode=ro&uri=true") as store:
+        assert store.count() == 1
+        with pytest.raises(StoreError, match="may not write there"):
+            store.add(record_of(run(other)))

@@ -42,6 +42,11 @@ PREPARED = [
         "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='right', "
         "noisy_iterations=None, mechanism=Huber(alpha=1.0759779011734087, scale=1.0))",
     ),
+    (  # the variance of the paper's usual α
+        "complete als --dataset low-rank --rank 5 --reg 0.5 --mechanism huber --variance 1.0",
+        "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='right', "
+        "noisy_iterations=None, mechanism=Huber(alpha=3.0, scale=1.0))",
+    ),
     (
         "complete als --dataset low-rank --rank 7 --reg 0.5 --noise-on output "
         "--noisy-iterations 5 --mechanism laplace --epsilon 2.0 --seed 3",
@@ -219,6 +224,9 @@ COMPUTED = [
     (f"complete private-svd {RATE} --rank 5", 0.18541492682671978),
     (f"complete dpals {LIKES} {TUNED} --clip-norm 1 --gram-ratio 2", 0.6422222222222221),
     (f"complete moments {LIKES} --rank 5", 0.7277777777777777),
+    (f"complete dpals {LIKES} {TUNED} --mechanism laplace --epsilon 5", 0.5311111111111111),
+    (f"complete moments {LIKES} --rank 5 --mechanism laplace --epsilon 5", 0.5388888888888889),
+    (f"complete popular {LIKES} --mechanism laplace --epsilon 5", 0.6444444444444444),
     (f"factorize nmf --dataset cartoon {SAMPLES} --rounds 4", 0.11979309675923415),
     (
         f"factorize robust-nmf --dataset cartoon {SAMPLES} --rounds 4 --contaminated 0.1",
@@ -230,6 +238,10 @@ COMPUTED = [
         0.15479744893959438,
     ),
     (f"factorize moment-nmf --dataset cartoon {SAMPLES}", 0.11451624770520999),
+    (
+        f"factorize moment-nmf --dataset cartoon {SAMPLES} --mechanism gaussian --epsilon 5",
+        0.18272738140701225,
+    ),
     (f"factorize private-nmf --dataset topics {SAMPLES} --rounds 4", 0.3264570246446065),
 ]
 
@@ -242,7 +254,10 @@ def test_a_run_gives_the_numbers_that_it_gave_by_the_lines_that_it_shows(
     exec(spec_of_line(line).python(), names)
     figure, *label = capsys.readouterr().out.split()
     assert float(figure) == pytest.approx(value, rel=1e-9)
-    assert " ".join(label) == names["result"].statement.label
+    result = names["result"]
+    assert " ".join(label) == result.statement.label
+    steps = [metrics.iteration for metrics in result.metrics]
+    assert steps == [*range(1, len(steps) + 1)]
 
 
 # every algorithm

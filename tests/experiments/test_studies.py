@@ -13,12 +13,11 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import random_split, some_users
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.store.records import PassingRuns, key_of
 from dpmc_core.experiments.studies.engine import power_of, study, study_steps, theorem_bound
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
-from dpmc_core.privacy import Release, budget
 
 BASE = dict(  # noqa: C408
     dataset="skewed", n_users=300, n_items=60, n_ratings=4_000, algorithm="moments",
@@ -138,23 +137,6 @@ def test_who_is_there_does_not_move_the_others_in_or_out() -> None:
         rows = [set(zip(p.train.users, p.train.items, p.train.values, strict=True)) for p in both]
         assert rows[1] <= rows[0]
         assert len({user for user, _, _ in rows[0] - rows[1]}) <= 1
-
-
-def test_points_of_other_people_do_not_share_their_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of two sets with the same noise on them would give the difference away."""
-    draws = []
-
-    def recorded(release: Release, rng: np.random.Generator) -> np.ndarray:
-        noise = sample(release, rng)
-        draws.append(float(np.ravel(noise)[0] / release.mechanism.std))
-        return noise
-
-    sample = budget.sample
-    monkeypatch.setattr(budget, "sample", recorded)
-    spec = RunSpec.of(dataset="skewed", algorithm="private-means", mechanism="gaussian", epsilon=1)
-    for share in (0.25, 0.5, 1.0):
-        run(spec.replace(user_share=share))
-    assert len(draws) == len(set(draws)) > 3
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import math
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -187,7 +186,7 @@ def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: P
 
 @pytest.mark.long
 def test_dead_workers_take_no_run_with_them(tmp_path: Path, store: RunStore) -> None:
-    spec = replace(WHICH_NOISE, seeds=20)
+    spec = replace(WHICH_NOISE, seeds=8)
     killed = 0
     for state in sweep(spec, store, jobs=2):
         if state.done >= 10 and not killed:
@@ -195,7 +194,7 @@ def test_dead_workers_take_no_run_with_them(tmp_path: Path, store: RunStore) -> 
                 child.kill()
                 killed += 1
     assert killed >= 2
-    assert state.done == state.total == store.count() == 160
+    assert state.done == state.total == store.count() == 64
     records = [record for _, record in finished(spec, store, whole=True)]
     assert numbers(records) == numbers(records_of(spec, tmp_path / "other", jobs=1))
 
@@ -391,22 +390,6 @@ def test_factorisations_are_swept_too(tmp_path: Path) -> None:
 
 
 # a real cluster on loopback
-
-
-@pytest.mark.long
-def test_a_cluster_with_a_worker_killed_half_way(tmp_path: Path, store: RunStore) -> None:
-    spec = SweepSpec.from_toml(
-        TOML.replace("seeds = 2", "seeds = 5").replace("iterations = 3", "iterations = 40")
-    )
-    with cluster(tmp_path, 2) as (address, hands):
-        wait_for_workers(address, 2)
-        for state in sweep(spec, store, scheduler=address):
-            if state.done == state.total // 4:
-                hands[0].send_signal(signal.SIGKILL)
-    assert state.done == state.total == store.count() == 40
-    records = [record for _, record in finished(spec, store, whole=True)]
-    assert hands[0].returncode == -signal.SIGKILL
-    assert numbers(records) == numbers(records_of(spec, tmp_path / "here", jobs=2))
 
 
 @pytest.mark.long
