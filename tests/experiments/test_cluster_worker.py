@@ -357,7 +357,9 @@ def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_w
             workers = Workers(2, connection=connection)
             for one in sweep(spec, store, workers=workers):
                 if one.done >= 20 and hands[0].poll() is hands[1].poll() is None:
-                    next(hand for hand in hands if children(WORKER, hand.pid)).kill()
+                    busy = next(hand for hand in hands if children(WORKER, hand.pid))
+                    busy.kill()
+                    busy.wait()
             assert one.done == one.total == store.count() == 160
         assert "A worker was lost" in workers.note
         gone(hands, 60)
