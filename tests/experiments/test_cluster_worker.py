@@ -2,9 +2,9 @@
 few processes, of which none stays.
 """
 
+import signal
 import subprocess
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -51,10 +51,9 @@ def connected(
         connection.close()
 
 
-@pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster that loses no worker, for all tests that end none."""
-    with connected(tmp_path_factory.mktemp("cluster"), 2) as opened:
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Any]:
+    with connected(tmp_path, 2) as opened:
         yield opened
 
 
@@ -126,30 +125,33 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_lost_worker_is_replaced_unless_secret_noise_that_it_drew_was_shown(
-    tmp_path: Path,
-) -> None:
+def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
+    worker, _, hands = two
     specs = [TINY, LONG]
+    last: dict[int, Any] = {}
+    for k, result in results(worker, specs):
+        if k == 1 and k not in last:
+            busy = next(hand for hand in hands if children(WORKER, hand.pid))
+            busy.send_signal(signal.SIGKILL)
+        last[k] = result
+    assert "A worker was lost" in worker.note
+    assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
+
+
+@pytest.mark.long
+def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
+    worker, _, hands = two
     sizes = {"dataset": "skewed", "n_users": 2000, "n_items": 300, "n_ratings": 100_000}
     noise = {"algorithm": "dpals", "mechanism": "gaussian", "epsilon": 5.0, "iterations": 60}
-    secret = RunSpec.of(sizes | noise, secret=True)
-    with connected(tmp_path, 3) as (worker, _, hands):
+    spec = RunSpec.of(sizes | noise, secret=True)
 
-        def kill_the_busy_one() -> None:
-            next(hand for hand in hands if children(WORKER, hand.pid)).kill()
+    def killed_once_it_shows() -> None:
+        for state in worker.draw(steps, [spec]):
+            if state is not None:
+                next(hand for hand in hands if children(WORKER, hand.pid)).kill()
 
-        last: dict[int, Any] = {}
-        for k, result in results(worker, specs):
-            if k == 1 and k not in last:
-                kill_the_busy_one()
-            last[k] = result
-        assert "A worker was lost" in worker.note
-        assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
-        drawn = results(worker, [secret])
-        next(drawn)
-        kill_the_busy_one()
-        with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
-            deque(drawn)
+    with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
+        killed_once_it_shows()
 
 
 @pytest.mark.long
