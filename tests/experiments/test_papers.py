@@ -499,6 +499,18 @@ def test_claims_are_paired_arithmetic() -> None:
     (c,) = (c for c in others if c.one == "Noise of variance 2 at 5 % observed")
     apart = [x - means[i.replace("variance=2", "variance=1")] for i, x in few.items()]
     assert c.pooled.mean == pytest.approx(np.mean(apart))
+    sentences = claims("huber-table-3", invented)
+    (more,) = (s for s in sentences if "5 % observed against 15 %" in s and "Variance" in s)
+    effects = []
+    for share in ("0.05", "0.15"):
+        twos = {i: x for i, x in means.items() if f"variance=2;observed={share}" in i}
+        steps = [x - means[i.replace("variance=2", "variance=1")] for i, x in twos.items()]
+        effects.append(np.mean(steps))
+    assert f"differences: {effects[0] - effects[1]:+.4f} ±" in more
+    assert "The paper prints +0.2536." in more
+    (lowest,) = (s for s in sentences if "Lowest" in s)
+    assert lowest.split(";")[1].startswith(" as printed: Huber 12.")
+    assert "Huber" not in lowest.split(";")[0]  # it is worse in each setting
     costs = [s for s in claims("huber-table-4", stored("huber-table-4")) if "IRLS-2" in s]
     assert [s.endswith(" A pass makes 2 solves for every item, not 10.") for s in costs] == [True]
     spread = "the standard deviation of errors is {} times that with Huber noise"

@@ -4,7 +4,8 @@ Sentences computed from stored trials for the conclusions that can be judged.
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row, phrases
+from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
 
 
@@ -79,6 +81,30 @@ _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
     ),
 )
 
+# effects that section 4 calls larger in one place than in another: what is changed, its settings
+# and those it is compared with, and the two places
+_Place = tuple[str, dict[str, str]]
+_INTERACTIONS: tuple[tuple[str, dict[str, str], dict[str, str], _Place, _Place], ...] = (
+    *(
+        (what, settings, changes, ("5 % observed", {"observed": "0.05"}), (title, share))
+        for what, settings, changes in (
+            ("Variance 2 instead of 1", {"variance": "2"}, {"variance": "1"}),
+            ("IRLS instead of ALS with Huber noise", _IRLS | _HUBER, _ALS),
+        )
+        for title, share in (("10 %", {"observed": "0.10"}), ("15 %", {"observed": "0.15"}))
+    ),
+    *(
+        (
+            "Variance 2 instead of 1",
+            {"variance": "2"},
+            {"variance": "1"},
+            (title, noise),
+            ("Huber noise", _HUBER),
+        )
+        for title, noise in (("Gaussian noise", _GAUSSIAN), ("Laplace noise", _LAPLACE))
+    ),
+)
+
 
 def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
     """The conclusions that the rows of a table can judge, each over all settings that have both.
@@ -95,11 +121,7 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
     out = []
     for one, other, pairs, steps in able:
         each = [Comparison.of_runs(some, together=len(steps)) for some in steps]
-        printed = [
-            a.printed.value - b.printed.value
-            for a, b in pairs
-            if a.printed is not None and b.printed is not None
-        ]
+        printed = _printed(pairs)
         off = (abs(p - c.mean) > c.half_width for p, c in zip(printed, each, strict=True))
         out.append(
             Contrast(
@@ -132,6 +154,14 @@ def _pairs(
     of_one = [row for row in rows if settings.items() <= row.setting.items()]
     others = [by_setting.get(tuple(sorted({**row.setting, **changes}.items()))) for row in of_one]
     return [(a, b) for a, b in zip(of_one, others, strict=True) if b is not None and b is not a]
+
+
+def _printed(pairs: list[tuple[Row, Row]]) -> list[float]:
+    return [
+        a.printed.value - b.printed.value
+        for a, b in pairs
+        if a.printed is not None and b.printed is not None
+    ]
 
 
 def _solves(pair: tuple[Row, Row]) -> tuple[int, int]:
@@ -170,7 +200,53 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             f"{word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in "
             f"{c.outside} of {c.settings} settings its difference lies outside our interval.{cost}"
         )
-    return out + _spreads(entry, result)
+    return out + _interactions(entry, result) + _lowest(entry, result) + _spreads(entry, result)
+
+
+def _interactions(entry: str, result: PaperResult) -> list[str]:
+    """By how much more each effect changes the error in one place than in another: the difference
+    of paired differences, each averaged over settings in each trial.
+    """
+    able = []
+    for what, settings, changes, here, there in _INTERACTIONS:
+        both = [_pairs(entry, settings | place, changes) for _, place in (here, there)]
+        steps = [[_apart(result, *pair) for pair in pairs] for pairs in both]
+        trials = {len(one) for effect in steps for one in effect}
+        if all(steps) and len(trials) == 1 and min(trials) > 1:
+            means = [np.mean(effect, axis=0) for effect in steps]
+            in_print = [float(np.mean(_printed(pairs))) for pairs in both]
+            title = f"{what}, {here[0]} against {there[0]}"
+            able.append((title, means[0] - means[1], in_print[0] - in_print[1]))
+    out = []
+    for title, each, printed in able:
+        c = Comparison.of_runs(each.tolist(), together=len(able))
+        word = f"the error rises {'more' if c.mean > 0 else 'less'} in the first"
+        out.append(
+            f"**{title}**, difference of paired differences: {c.mean:+.4f} ± {c.half_width:.2g} "
+            f"(95 % for all such sentences of a table together): "
+            f"{word if c.detected else 'no difference detected'}. The paper prints {printed:+.4f}."
+        )
+    return out
+
+
+def _lowest(entry: str, result: PaperResult) -> list[str]:
+    """In how many settings each noise has the lowest mean error, here and as printed."""
+    both = zip(_pairs(entry, _HUBER, _LAPLACE), _pairs(entry, _HUBER, _GAUSSIAN), strict=False)
+    settings = [(huber, laplace, gaussian) for (huber, laplace), (_, gaussian) in both]
+
+    def counts(error: Callable[[Row], float]) -> str:
+        lowest = Counter(min(some, key=error).setting["mechanism"] for some in settings)
+        return ", ".join(f"{FAMILIES[name].title} {n}" for name, n in lowest.most_common())
+
+    if not settings:
+        return []
+    ours = counts(lambda row: result.row(row.id).mean)
+    printed = counts(lambda row: row.printed.value if row.printed else math.nan)
+    return [
+        f"**Lowest mean error** in {len(settings)} settings: {ours}; as printed: {printed}. "
+        "Settings share the data of their trials, and the sentences above say which differences "
+        "are significant."
+    ]
 
 
 def _spreads(entry: str, result: PaperResult) -> list[str]:
