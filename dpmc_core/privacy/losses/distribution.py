@@ -190,8 +190,8 @@ def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray
 
 @lru_cache(maxsize=64)
 def sampled_epsilons(ledger: Ledger, rate: float, deltas: tuple[float, ...]) -> list[float]:
-    """ε at each of ``deltas`` of a ledger of one kind of release, each of a sample drawn anew that
-    every unit is in with probability ``rate`` q < 1 (Poisson sampling); cached.
+    """ε at each of ``deltas`` of a ledger of one kind of release, each of another sample,
+    which holds every unit with probability ``rate`` q < 1 (Poisson sampling); cached.
 
     For one unit added or removed: with P and P′ the laws of a release without and with the unit, P
     against (1 − q)P + qP′ (Balle, Barthe & Gaboardi 2018). Gaussian and Laplace noise by

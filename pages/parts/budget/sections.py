@@ -375,7 +375,7 @@ def _price(question: Question, huber: Mechanism) -> None:
         "What one release adds to a long composition, relative to Gaussian noise of equal "
         "variance (Kullback–Leibler divergence). For small shifts it is I(α)·σ²(α), I the "
         "Fisher information; for shifts of a standard deviation and more the order can turn. The "
-        "Huber thesis asks whether sensitivity should be defined anew for its noise. Here both "
+        "Huber thesis asks whether its noise needs another definition of sensitivity. Here both "
         "norms count: one release has ε = α·Δ₁/s by ℓ1, but each of many adds at most I·Δ₂²/2 by "
         "ℓ2, as with Gaussian noise (docs/huber-composition.md)."
     )

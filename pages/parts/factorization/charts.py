@@ -57,7 +57,7 @@ class Learned:
 
     @property
     def key(self) -> str:
-        """Its algorithm's name, told apart where that runs without noise too."""
+        """Its algorithm's name, marked where it also runs without noise."""
         return _key(self.result)
 
     @property
