@@ -19,6 +19,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.papers import rows_of
+from dpmc_core.experiments.papers.row import value_name
 from dpmc_core.experiments.presets import (
     LIKING,
     PEOPLE,
@@ -199,17 +200,17 @@ def offer_comparisons(dataset: str) -> None:
 
 
 def _published(dataset: str) -> dict[str, tuple[dict[str, Any], str]]:
-    """DPALS at the settings of its paper's Table 4, on data that this has a column of."""
+    """DPALS at the settings of its paper's Table 4, on data that columns of it are computed of."""
     offers = {}
     for row in rows_of("dpals-table-5"):
         boxed = row.spec and declared.completion_boxes(row.spec(0, 0))
-        if boxed and row.setting["dataset"] == dataset:
-            printed = row.setting["printed ε"]
+        if boxed and row.needs == dataset:
+            column, printed = row.setting["dataset"], row.setting["printed ε"]
             (count,) = (
-                c for c in dpals_counts() if (c.dataset, c.printed) == (dataset, float(printed))
+                c for c in dpals_counts() if (c.dataset, c.printed) == (column, float(printed))
             )
-            offers[f"DPALS, Table 4, ε = {printed}"] = (
-                boxed,
+            offers[f"DPALS, Table 4, {value_name('dataset', column)}, ε = {printed}"] = (
+                {"own_top_items": False} | boxed,  # a column of all items leaves no cut behind
                 f"σ and all settings as printed, for ε = {printed}; by our accounting, "
                 f"{three(count.derived_exact)}.",
             )
@@ -405,8 +406,9 @@ def one_configuration(question: str) -> dict[str, Any]:
         return {"algorithm": "moments", "mechanism": "gaussian"}
     if question == "minima":
         return {"algorithm": "als", "mechanism": "none"}
-    of_dpals = ("items", "projection", "gradient", "sampling", "exponents", "rate")
-    algorithm = "dpals" if question.removeprefix("recall-") in of_dpals else "moments"
+    of_dpals = ("items", "projection", "gradient", "sampling", "exponents", "regressions")
+    rates = question.startswith("rate")
+    algorithm = "dpals" if rates or question.removeprefix("recall-") in of_dpals else "moments"
     with controls.place():
         if question == "lists":
             algorithm = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, algorithm)
