@@ -132,13 +132,21 @@ FACTORS: dict[str, dict[str, Any]] = {
 }
 
 
-# of studies whose verdict is of many comparisons at once
-_SEEDS = {"minima": 10, "gradient": 10}
+# others have three; verdicts of many comparisons at once take more
+SEEDS = {"minima": 10, "gradient": 10, "rate-epsilon": 2, "rate-items": 2}
+
+# sizes at which the larger half of each axis is where errors follow a power
+RATES: dict[str, dict[str, Any]] = {
+    "rate": {"n_users": 32_000},
+    "rate-epsilon": {"n_users": 8_000, "n_items": 150, "observed": 0.2},
+    "rate-items": {"n_users": 16_000, "n_items": 150, "observed": 0.2},
+    "regressions": {"n_users": 32_000, "n_items": 50},
+}
 
 
-def _completed(study: Study) -> dict[str, Any]:
+def _completed(name: str, study: Study) -> dict[str, Any]:
     if study.dataset:
-        return {**PEOPLE, **THEOREM, "dataset": study.dataset, "n_users": 32_000}
+        return {**PEOPLE, **THEOREM, "dataset": study.dataset, **RATES[name]}
     return LIKES if study.task == "recommend" else PEOPLE
 
 
@@ -146,10 +154,10 @@ def specs_of(group: str) -> dict[str, tuple[str, ManyRuns]]:
     """What each example of a group is about, and its runs."""
     if group == "tradeoffs":
         return {name: (about, SweepSpec.from_dict(raw)) for name, (about, raw) in SWEEPS.items()}
-    completion = {name: _completed(study) for name, study in STUDIES["completion"].items()}
+    completion = {name: _completed(name, study) for name, study in STUDIES["completion"].items()}
     settings = FACTORS if group == "factorization" else {**completion, "minima": MINIMA}
     return {
-        kind: ("", StudySpec.of(group, kind, base, seeds=_SEEDS.get(kind, 3)))
+        kind: ("", StudySpec.of(group, kind, base, seeds=SEEDS.get(kind, 3)))
         for kind, base in settings.items()
     }
 

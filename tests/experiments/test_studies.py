@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.store.records import PassingRuns, key_of
-from dpmc_core.experiments.studies.engine import power_of, study, study_steps, theorem_bound
+from dpmc_core.experiments.studies.engine import BOUNDS, bound_on, power_of, study, study_steps
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec, cells
 
 BASE = dict(  # noqa: C408
@@ -213,11 +214,55 @@ def test_a_power_is_fitted_to_each_seed() -> None:
     half = 4.302653 * 0.2 / math.sqrt(3)  # Student's t with two degrees of freedom
     assert power_of(points) == pytest.approx((-1.2, half), rel=1e-6)
     assert math.isnan(power_of(points[:1])[0])
-    assert theorem_bound(math.e**2) == pytest.approx(4 / math.e**2)
-    result = example("completion", "rate").study
-    assert {p.spec.data.n_users for p in result.points()} == {p.x for p in result.points()}
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+def test_studies_of_rates_vary_what_they_say_beside_the_papers_bounds(kind: str) -> None:
+    varied: dict[str, Callable[[RunSpec], float | None]] = {
+        "rate-epsilon": lambda spec: spec.noise.epsilon,
+        "rate-items": lambda spec: spec.data.n_items,
+    }
+    value = varied.get(kind, lambda spec: spec.data.n_users)
+    result = example("completion", kind).study
+    for name, points in result.lines().items():
+        noisy = not name.endswith("no noise")
+        assert all(value(p.spec) == p.x for p in points if noisy)
+        bound = bound_on(kind, points)
+        assert (bound is not None) == (noisy and points[0].spec.card.name in BOUNDS[kind])
+        if bound is not None:  # through the first error of the larger half
+            assert bound[2][0] == pytest.approx(points[len(points) // 2].mean)
     seeds = {(r.spec.seed, r.spec.data.data_seed) for r, _ in result.runs}
-    assert len(seeds) == 3  # data of its own for each
+    assert len(seeds) == result.spec.seeds  # data of its own for each
+
+
+def test_bounds_are_those_of_theorem_2_and_remark_4() -> None:
+    """DPALS m·log²n/(εn), Frank–Wolfe (m^{5/4}/(nε))^{1/5}, regressions the root of 1/n."""
+    at = np.array([math.e, math.e**2])
+    ratios = {k: {a: f(at) for a, (_, f) in of.items()} for k, of in BOUNDS.items()}
+    logs = {(k, a): math.log(y[1] / y[0]) for k, of in ratios.items() for a, y in of.items()}
+    assert logs == pytest.approx(
+        {
+            ("rate", "dpals"): math.log(4) - 1,
+            ("rate", "private-fw"): -0.2,
+            ("rate-epsilon", "dpals"): -1,
+            ("rate-epsilon", "private-fw"): -0.2,
+            ("rate-items", "dpals"): 1,
+            ("rate-items", "private-fw"): 0.25,
+            ("regressions", "dpals"): -0.5,
+        }
+    )
+
+
+def test_given_vectors_make_one_iteration_a_regression_for_each_item() -> None:
+    """Without noise the items' factors are those that made the data, none of which are clipped."""
+    spec = requested("regressions", n_users=40, n_items=8, reg=0.001)
+    cell = next(c for c in cells(spec) if c.series.endswith("no noise") and c.x == 40)
+    quiet = cell.spec.replace(value_clip=100.0, clip_norm=1000.0, test_fraction=0.01)
+    result = run(quiet)
+    assert quiet.algorithm.iterations == 1
+    assert result.truth < 1e-4
+    with pytest.raises(ParameterError, match="vectors of this rank are not known"):
+        run(quiet.replace(rank=4))
 
 
 def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:

@@ -18,8 +18,9 @@ released v they are taken at. Every step of every round leaves and is counted: t
 T·S adaptive releases. All users take part in each step, so that no sub-sampling is claimed (the
 paper's reference, Bassily et al. 2014, draws one).
 
-Three settings change none of this: users'
-vectors are clipped whichever of their ratings they are computed from (Algorithm 1, line 13);
+Three settings change none of this: users' vectors are clipped whichever of their ratings they are
+computed from (Algorithm 1, line 13), or where they are given (Remark 5: then a user's vector is
+part of what the user adds or takes away);
 orthonormal factors (line 12) are computed from released numbers; weights follow from released
 counts, and Σω² ≤ k for any exponent. What a setting does not use
 is not released: item counts without β, adaptive sampling or weights; second counts without μ.
@@ -213,11 +214,13 @@ class DPALSConfig(Config):
     user_sample: Annotated[
         str,
         Choice(
-            ("all", "part"),
+            ("all", "part", "given"),
             "from which of their ratings users' vectors are computed in a step: all, as in the "
-            "paper's experiments, or another 1/T of them in each of T steps (Algorithm 1, line 13)",
+            "paper's experiments; another 1/T of them in each of T steps (Algorithm 1, line 13); "
+            "or none, where the vectors that made synthetic data are given: a linear regression "
+            "for each item (Remark 5)",
             "Ratings for users' vectors",
-            ("all", "another 1/T in each step"),
+            ("all", "another 1/T in each step", "none: true vectors given"),
         ),
     ] = "all"
     sigma_preparation: (

@@ -177,8 +177,15 @@ def gradients(
 
 def _users(group: Group, basis: Basis, items: FloatArray, step: int | None = None) -> FloatArray:
     """Every user's vector on the items' factors, unclipped, for round ``step`` or the model; kept
-    in memory for the next round where both are on the same ratings.
+    in memory for the next round where both are on the same ratings. Given vectors are those that
+    made the data. Raises ``ParameterError`` where these are not known, or not of this rank.
     """
+    if basis.config.user_sample == "given":
+        truth = group.ratings.truth
+        if truth is None or truth.left.shape[1] != basis.config.rank:
+            allowed = "all or part: vectors of this rank are not known for these data"
+            raise ParameterError("user_sample", "given", allowed)
+        return truth.left
     if basis.config.user_sample == "part" and step is not None:
         return rounds_of(group, basis).users(items, group.pool, step)
 

@@ -1,7 +1,7 @@
 """A study's runs and what they show: they are made and kept as a sweep's are."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -181,11 +181,36 @@ def powers(x: ArrayLike, y: ArrayLike) -> FloatArray:
     return np.asarray(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def theorem_bound(n: ArrayLike) -> FloatArray:
-    """Return log²n/n: how the bound on the relative error of M falls with the number ``n`` of users
-    (dpals-paper Theorem 2: its γ has log²(κn), and κ = 1 for orthonormal factors).
+# Bounds on the relative error of M along what a study of rates varies, by algorithm, up to a
+# constant: the words and the function. DPALS: m·log²n/(εn) (dpals-paper Theorem 2, whose γ has √m
+# and log²(κn), with κ = 1 for orthonormal factors); Frank–Wolfe: (m^{5/4}/(nε))^{1/5} (Remark 4).
+# Regressions: √m/(εn) for the excess risk (Remark 5), of which the error here is the root.
+BOUNDS: dict[str, dict[str, tuple[str, Callable[[FloatArray], FloatArray]]]] = {
+    "rate": {
+        "dpals": ("log²n/n", lambda n: np.log(n) ** 2 / n),
+        "private-fw": ("n^(−1/5)", lambda n: n**-0.2),
+    },
+    "rate-epsilon": {
+        "dpals": ("1/ε", lambda e: 1 / e),
+        "private-fw": ("ε^(−1/5)", lambda e: e**-0.2),
+    },
+    "rate-items": {"dpals": ("m", lambda m: m), "private-fw": ("m^(1/4)", lambda m: m**0.25)},
+    "regressions": {"dpals": ("n^(−1/2)", lambda n: n**-0.5)},
+}
+
+
+def bound_on(kind: str, points: Sequence[Point]) -> tuple[str, FloatArray, FloatArray] | None:
+    """Return the bound on a line of a study of rates: its words, the larger half of x, and its
+    values there through the first error. None where the line's algorithm has none.
     """
-    return np.asarray(np.log(n) ** 2 / n)
+    spec = points[0].spec
+    bounds = BOUNDS.get(kind, {})
+    if spec.noise.kind == "none" or spec.card.name not in bounds:
+        return None
+    words, bound = bounds[spec.card.name]
+    large = larger_half(points)
+    x = np.array([p.x for p in large])
+    return words, x, large[0].mean * bound(x) / bound(x[0])
 
 
 def from_where_on(held: list[bool]) -> int | None:

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 from dpmc_core import limits
@@ -151,14 +152,11 @@ def _by_projection(s: Settings) -> list[Cell]:
 
 
 def _by_gradient_steps(s: Settings) -> list[Cell]:
-    lines: dict[str, Settings] = {"noisy sums": {"solve": "perturbed"}}
+    lines = {"noisy sums": _private(s, "dpals", solve="perturbed")}
     for n in (2, 10):
-        lines[f"{n} gradient steps"] = {"solve": "gradient", "gradient_steps": n}
-    return [
-        Cell(name, e, _noisy(s, "dpals", e, **changes))
-        for name, changes in lines.items()
-        for e in (1.0, 2.0, 5.0, 20.0)
-    ]
+        steps = _private(s, "dpals", solve="gradient", gradient_steps=n)
+        lines[f"{n} gradient steps"] = steps
+    return _along(s, "epsilon", (1.0, 2.0, 5.0, 20.0), lines)
 
 
 def _by_sampling(s: Settings) -> list[Cell]:
@@ -176,15 +174,53 @@ def _by_sampling(s: Settings) -> list[Cell]:
     return _along(s, "item_share", SHARES_OF_ITEMS, lines)
 
 
-def _by_rate(s: Settings) -> list[Cell]:
-    users = RunSpec.fitting(s, **_quiet("dpals")).data.sizes[0]
-    lines = {
-        **_at_epsilon(s, "dpals", _total(s)),
-        **_at_epsilon(s, "moments", _total(s)),
-        "DPALS, no noise": _quiet("dpals"),
+def _by_rate(s: Settings, axis: str = "n_users") -> list[Cell]:
+    """Errors along ``axis``, with data of their own; k grows with the number of items."""
+    fitted = RunSpec.fitting(s, **_quiet("dpals"))
+    (n, m), k = fitted.data.sizes, fitted.algorithm.items_per_user
+    total = None if axis == "epsilon" else _total(s)
+    names = ("dpals", "moments", "private-fw") if axis == "n_users" else ("dpals", "private-fw")
+    at = "" if total is None else f", ε = {total:g}"
+    lines = {f"{_title(name)}{at}": _private(s, name, total) for name in names}
+    quiet = {"DPALS, no noise": _quiet("dpals")}
+    if axis == "epsilon":
+        places = [e for e in EPSILONS if e <= 10]  # below log 1/δ, as Theorem 2 asks
+        ends = _along(s, axis, _ends(places), quiet, fresh=True)
+        return _along(s, axis, places, lines, fresh=True) + ends
+    lines |= quiet
+    if axis == "n_users":
+        return _along(s, axis, _sizes(n), lines, fresh=True)
+    return [
+        cell
+        for title, line in lines.items()
+        for share in (1 / 4, 1 / 2, 1, 2, 4)
+        for of_them in ({**line, "items_per_user": max(round(share * k), 1)},)
+        for cell in _along(s, axis, [round(share * m)], {title: of_them}, fresh=True)
+    ]
+
+
+def _sizes(users: int) -> list[int]:
+    return [max(round(share * users), 2) for share in HALVES]
+
+
+def _regressions(s: Settings) -> list[Cell]:
+    """One iteration of DPALS on given users' vectors, every regression seen by every user."""
+    data = RunSpec.fitting(s, **_quiet("dpals")).data
+    users, m = data.sizes
+    one: Settings = {
+        **s,
+        "observed": 1.0,
+        "items_per_user": m,
+        "iterations": 1,
+        "user_sample": "given",
+        "centring": "none",
+        "rank": data.true_rank,
+        # rows of X have a mean square of m: one in a thousand is longer at rank 5
+        "clip_norm": 2 * math.sqrt(m),
+        "value_clip": 4.0,
     }
-    sizes = (max(round(share * users), 2) for share in HALVES)
-    return _along(s, "n_users", sizes, lines, fresh=True)
+    lines = {**_at_epsilon(s, "dpals", _total(s)), "DPALS, no noise": _quiet("dpals")}
+    return _along(one, "n_users", _sizes(users), lines, fresh=True)
 
 
 def _by_exponents(s: Settings) -> list[Cell]:
@@ -241,14 +277,16 @@ def _by_round(s: Settings) -> list[Cell]:
 
 
 def _by_start(s: Settings) -> list[Cell]:
+    quiet = _quiet("private-nmf-published")
     return [
         cell
         for name, title in STARTS.items()
-        for rounds in START_ROUNDS
-        for run in ({"rounds": rounds, "dictionary_start": name},)
-        for cell in (
-            Cell(title, rounds, _published(s, 0.5, **run), fresh=True),
-            Cell(f"{title}, no noise", rounds, _quiet(s, "private-nmf-published", **run), True),
+        for cell in _along(
+            {**s, "dictionary_start": name},
+            "rounds",
+            START_ROUNDS,
+            {title: _published(0.5), f"{title}, no noise": quiet},
+            fresh=True,
         )
     ]
 
@@ -307,6 +345,9 @@ COMPLETION: dict[str, Lines] = {
     "exponents": _by_exponents,
     "minima": _by_early_noise,
     "rate": _by_rate,
+    "rate-epsilon": partial(_by_rate, axis="epsilon"),
+    "rate-items": partial(_by_rate, axis="n_items"),
+    "regressions": _regressions,
     "recall-epsilon": _by_epsilon,
     "recall-rank": _by_rank,
     "recall-items": _by_share,

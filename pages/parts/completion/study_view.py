@@ -18,11 +18,11 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.studies.engine import (
     StudyResult,
+    bound_on,
     from_where_on,
     larger_half,
     power_of,
     powers,
-    theorem_bound,
 )
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.spec import Planned
@@ -128,7 +128,7 @@ def study_sentences(result: StudyResult) -> list[str]:
         return [_ONE_SEED]
     if "apart" in result.measures:
         return _minima(by_name)
-    if result.spec.kind == "rate":
+    if result.spec.study.log_y:
         return _rates(result, by_name)
     out = [_special(result, by_name)]
     if result.spec.kind == "sampling":
@@ -153,23 +153,24 @@ def _question(result: StudyResult) -> str:
 
 
 def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
-    """How fast errors fall with the number of users, beside the theorem's bound."""
-    some = {line: power_of(larger_half(points)) for line, points in by_name.items()}
-    lines = [
-        f"**{line}**: error ∝ n to the power {measured(*one)}"
-        for line, one in some.items()
-        if math.isfinite(one[1])
-    ]
+    """How fast errors change along the axis, beside the bounds that the paper has."""
+    kind = result.spec.kind
+    symbol = {"rate-epsilon": "ε", "rate-items": "m"}.get(kind, "n")
+    lines = []
+    for line, points in by_name.items():
+        exponent, half = power_of(larger_half(points))
+        if math.isfinite(half):
+            text = f"**{line}**: error ∝ {symbol} to the power {measured(exponent, half)}"
+            if bound := bound_on(kind, points):
+                words, *curve = bound
+                text += f"; its bound, {words}: {powers(*curve):.2f}".replace("-", "−")
+            lines.append(f"{text}.")
     if not lines:
         return [_ONE_SEED]
-    first, *others = lines
-    x = [p.x for p in larger_half(next(iter(by_name.values())))]
-    bound = f"{powers(x, theorem_bound(x)):.2f}".replace("-", "−")
     return [
-        f"{first}; the theorem's bound, log²n/n: {bound}.",
-        *(f"{line}." for line in others),
-        "Powers are fitted to the larger half of n, one for each seed. The bound's constant is not "
-        "known, and it says nothing below the n that it asks for.",
+        *lines,
+        f"Powers are fitted to the larger half of {symbol}, one for each seed. A bound's constant "
+        "is not known, and a bound says nothing where its conditions do not hold.",
     ]
 
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.studies.engine import StudyResult, larger_half, theorem_bound
+from dpmc_core.experiments.studies.engine import StudyResult, bound_on
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import python_lines
@@ -98,6 +98,9 @@ def study_curves(result: StudyResult, x_title: str = "") -> Drawn:
             look = replace(looks[name], title=name, width=1.5 if name.endswith(QUIET) else 2.5)
             x, y = [p.x for p in seen], [p.mean for p in seen]
             lines.append(Line(look, x, y, [p.half_width for p in seen]))
+            if bound := bound_on(result.spec.kind, seen):
+                words, places, curve = bound
+                lines.append(Line(replace(BEST, title=f"∝ {words} (the bound)"), places, curve))
             rows += [
                 {
                     "line": name,
@@ -114,11 +117,6 @@ def study_curves(result: StudyResult, x_title: str = "") -> Drawn:
             # fewer people have another baseline, and other held-out ratings
             points = next(iter(result.lines(measure).values()))
             lines.append(Line(BEST, [p.x for p in points], [p.baseline for p in points]))
-        if study.log_y and lines:
-            large = larger_half(next(iter(result.lines(measure).values())))
-            places = [p.x for p in large]
-            bound = large[0].mean * theorem_bound(places) / theorem_bound(places[0])
-            lines.append(Line(replace(BEST, title="∝ log²n/n (the bound)"), places, bound))
         if measure in ("error", "objective", "recall") and not by_people:
             levels = dict(result.baselines)
             if measure == "objective" and result.spec.kind != "parts":
