@@ -322,6 +322,17 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
     assert jobs.current().specs == specs  # type: ignore[union-attr]
 
 
+def test_each_column_of_table_4_on_ratings_of_movielens_10m_has_a_button() -> None:
+    app = open_page("completion?dataset=ml-10m")
+    labels = [button.label for button in app.button if "Table 4" in button.label]
+    assert [label.rpartition(" = ")[2] for label in labels if "top 400" in label] == [
+        *("0.8", "4", "8", "16")
+    ]
+    assert [label.rpartition(" = ")[2] for label in labels if "top 400" not in label] == [
+        *("1", "5", "10", "20")
+    ]
+
+
 def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
     (entry,) = (e for e in ENTRIES if e.id == "huber-section-3.1")
     app = open_page(f"completion?{urlencode(entry.state)}")
