@@ -22,7 +22,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.papers import ENTRIES
 from dpmc_core.experiments.worker.cluster import WAITING
 from pages.parts.completion.compare_view import title_of
-from pages.parts.completion.controls import SHARED
+from pages.parts.completion.controls import SHARED, _published
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared, densities, glossary
 from pages.parts.ui.looks import lowered
@@ -322,15 +322,15 @@ def test_six_algorithms_stand_in_one_figure_two_clicks_from_home() -> None:
     assert jobs.current().specs == specs  # type: ignore[union-attr]
 
 
-def test_each_column_of_table_4_on_ratings_of_movielens_10m_has_a_button() -> None:
-    app = open_page("completion?dataset=ml-10m")
-    labels = [button.label for button in app.button if "Table 4" in button.label]
-    assert [label.rpartition(" = ")[2] for label in labels if "top 400" in label] == [
-        *("0.8", "4", "8", "16")
-    ]
-    assert [label.rpartition(" = ")[2] for label in labels if "top 400" not in label] == [
-        *("1", "5", "10", "20")
-    ]
+def test_each_column_of_table_4_on_ratings_of_movielens_10m_is_offered() -> None:
+    offers = _published("ml-10m")
+    cuts = {
+        label.rpartition(" = ")[2]: boxes.get("top_items") for label, (boxes, _) in offers.items()
+    }
+    assert cuts == dict.fromkeys(["0.8", "4", "8", "16"], 400) | dict.fromkeys("1 5 10 20".split())
+    assert all(
+        boxes["own_top_items"] == bool(boxes.get("top_items")) for boxes, _ in offers.values()
+    )
 
 
 def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
