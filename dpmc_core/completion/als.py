@@ -124,7 +124,7 @@ def _releases(people: Population, config: ALSConfig) -> tuple[Release, ...]:
     the noisy sums are computed. Users' right-hand sides Σ x·v take part as items' do. Nothing is
     derived for solved factors: their Δ is the papers' of right-hand sides.
     """
-    release = item_release_of(config, (people.n_items, config.rank))
+    release = item_release_of(config.mechanism, config.sensitivity, (people.n_items, config.rank))
     if release is None:
         return ()
     changes: dict[str, Any] = {}

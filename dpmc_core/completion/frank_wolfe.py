@@ -68,7 +68,7 @@ def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Re
     n, bound = ratings.n_items, _row_bound(ratings, config)
     part = Part(
         what="second moment of the users' residual rows",
-        l1=bound**2 if _norm(config) == 1 else (n + 1) / 2 * bound**2,
+        l1=bound**2 if norm_of(config.budget) == 1 else (n + 1) / 2 * bound**2,
         l2=bound**2,
         coordinates=n * (n + 1) // 2,
         share=1.0,
@@ -100,7 +100,7 @@ def frank_wolfe(
             f"at most {_MOST_ITEMS:,} for Frank–Wolfe, which holds a dense matrix of that size",
         )
     ratings = on_scale(ratings)
-    norm, bound, rounds = _norm(config), _row_bound(ratings, config), config.iterations
+    norm, bound, rounds = norm_of(config.budget), _row_bound(ratings, config), config.iterations
     n_users, n_items = ratings.n_users, ratings.n_items
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
     own = own_means(ratings)
@@ -146,10 +146,6 @@ def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, 
             ncv=min(len(matrix), 40),
         )
     return vectors[:, -1], float(values[-1])
-
-
-def _norm(config: FrankWolfeConfig) -> int:
-    return norm_of("gaussian" if config.budget is None else config.budget.family)
 
 
 def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:

@@ -87,7 +87,7 @@ def learn_irls(
     """
     check_rank(people, config.rank)
     shape, inner = (people.n_items, config.rank), config.inner
-    release = item_release_of(config, shape, inner)
+    release = item_release_of(config.mechanism, config.sensitivity, shape, inner)
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
         state = Alternating(items, items, config.reg, iteration)

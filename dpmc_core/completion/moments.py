@@ -3,7 +3,8 @@
 This project's own model. Its second stage clips each user's residual vector over the
 most-rated items to a norm, releases its second moment and the co-rating weights once, shrinks what
 stands above the noise to item factors, and lets every user solve for themselves. The first stage is
-in ``offsets``, sums, sensitivities and shrinkage in ``privacy.moments``.
+in ``offsets``, sums, sensitivities and shrinkage in ``privacy.moments``. First comes the second
+stage: which items take part, what is released of them, and how factors are read through the noise.
 
 No rounds of factors: nothing is released that was computed from users' fits to earlier factors. So
 the budget is split once, and everything after the last release is free.
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
+from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
     RATING_SD,
@@ -25,22 +27,166 @@ from dpmc_core.completion.common.profiles import (
     fit_users,
     left_out_squares,
     model_with_offsets,
+    residuals,
 )
-from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.completion.item_factors import (
-    ITEMS_PER_SIGNAL,
-    RESIDUAL_CLIP,
-    Profile,
-    release_item_factors,
-)
-from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets
+from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets, user_weights
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
-from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan, shift_of
-from dpmc_core.privacy.moments import second_moment_part, sum_part
+from dpmc_core.privacy.budget import Curator, Journal, Part, norm_of, plan, shift_of
+from dpmc_core.privacy.moments import (
+    clip_rows,
+    second_moment,
+    second_moment_part,
+    shrink_off_diagonal,
+    sum_part,
+    symmetric,
+)
 from dpmc_core.privacy.noise import TotalEpsilon
+
+# Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
+POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
+RESIDUAL_CLIP = 0.2  # R times spread: largest norm of a user's weighted residuals
+# one item more is worth its noise for about so many (users × sensitivity/σ), or where its own
+# co-rating weight, in units of σ/sensitivity, is this large
+ITEMS_PER_SIGNAL, WEIGHT_WORTH_IT = 24.0, 0.32
+# who happens to be there counts as noise of √users/(this × items) sensitivities
+SAMPLING = 0.3
+FEWEST_ITEMS = 10
+CLIPPED = 1.25  # residuals' second moments before clipping over those after it
+CORATING_RANK = 20
+# longest factor of an item, in widths of the scale: residuals spread over users by half a width at
+# most, and where noise leaves next to no co-rating weight a quotient would be any number
+LONGEST = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What everybody knows of items, and users fit alone: ``base`` (n_items,) in rating units, and
+    ``features`` (n_items×p) whose coefficients they find by a ridge with λ = ``reg``.
+    """
+
+    base: FloatArray
+    features: FloatArray
+    reg: float
+
+    def fits(self, group: Group) -> FloatArray:
+        """Every user's coefficients (n_users×p)."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        pool = group.pool
+        return fit_users(ratings, targets, self.features, self.reg, pool)
+
+    def left(self, group: Group) -> FloatArray:
+        """What the users' fits leave of their ratings."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        return residuals(ratings, targets, self.features, self.fits(group))
+
+
+def release_item_factors(
+    people: Population,
+    profile: Profile,
+    offsets: Offsets,
+    rank: int,
+    size: int,
+    curator: Curator,
+    norm: int,
+) -> FloatArray:
+    """Item factors (n_items×r), zero outside the M most-rated items, from the second moments of
+    residuals and weights.
+
+    With user factors of variance 1, E Σ_i z_ij z_ik = N_jk·v_j·v_k with N_jk = Σ_i w_ij w_ik. N is
+    close to ν_j ν_k, so the leading part of the released matrix, shrunk to E diag(g) Eᵀ, gives v_j
+    = √g·e_j/ν_j.
+    """
+    if size < 2:
+        return np.zeros((people.n_items, 0))
+    n_users = float(curator.release("users", lambda: people.total(_present))[0])
+    shift = curator.shift("tastes") if curator.private else math.inf
+    n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
+    # items that are left out keep a row and column of noise only: the release has the planned
+    # length whatever is kept
+    best = np.argsort(-offsets.popularity, kind="stable")[:size]
+    place = np.full(people.n_items, -1)
+    place[best[:n_retained]] = np.arange(n_retained)
+    weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
+
+    def released(name: str, profile: Profile | None) -> FloatArray:
+        """The noisy symmetric second moment over the kept items."""
+
+        def exact() -> FloatArray:
+            whole = np.zeros((size, size))
+            triangle = people.total(_moment, place, n_retained, weight, norm, profile, unit)
+            whole[:n_retained, :n_retained] = symmetric(triangle, n_retained)
+            return whole[np.triu_indices(size, 1)]
+
+        return symmetric(curator.release(name, exact), size)[:n_retained, :n_retained]
+
+    often = _together(released("together", None), curator.std("together"))
+    moved = released("tastes", profile)
+    vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
+    raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
+    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * (people.high - people.low)
+    factors = np.zeros((people.n_items, len(strengths)))
+    factors[best[:n_retained]] = raw_factors * (longest / np.maximum(length, longest))[:, None]
+    return factors
+
+
+def _items_kept(popularity: FloatArray, n_users: float, shift: float, size: int) -> int:
+    """How many of the most popular items, at most ``size``, bring more signal than noise.
+
+    n̂·(Δ/σ)/24 of them, or more where their own co-rating weights, about p_j²/n̂ for a released
+    ``popularity`` p_j, stand out from the noise: in a matrix of few items rated by many, all do.
+    ``shift`` is Δ/σ of the residuals' second moment (∞ without noise). All that is read was
+    released.
+    """
+    shift = min(shift, SAMPLING * size / math.sqrt(n_users))
+    largest = np.sort(popularity)[::-1][:size]
+    by_weight = int(np.count_nonzero(largest**2 / n_users * shift >= WEIGHT_WORTH_IT))
+    wanted = max(int(n_users * shift / ITEMS_PER_SIGNAL), by_weight)
+    return min(max(wanted, FEWEST_ITEMS), size)
+
+
+def _present(group: Group) -> FloatArray:
+    """How many users have ratings (1,)."""
+    return np.array([float(np.unique(group.ratings.users).size)])
+
+
+def _moment(
+    group: Group,
+    place: NDArray[np.integer],
+    n_retained: int,
+    weight: FloatArray,
+    norm: int,
+    profile: Profile | None,
+    unit: float,
+) -> FloatArray:
+    """The strict upper triangle of Σ z zᵀ over the ``n_retained`` items that have a ``place``: z
+    the weights of a user's items, times what ``profile`` leaves of their ratings, in units of
+    ``unit`` and clipped, where one is given.
+    """
+    ratings = group.ratings
+    inside = place[ratings.items] >= 0
+    taken = ratings.take(inside)
+    values = user_weights(taken, weight, norm)
+    if profile is not None:
+        values = values * profile.left(group)[inside] / unit
+        clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
+    return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
+
+
+def _together(together: FloatArray, std: float) -> FloatArray:
+    """ν with N ≈ ν νᵀ, from the part of the released co-rating weights above its noise."""
+    vectors, values = shrink_off_diagonal(together, std, CORATING_RANK)
+    if not len(values):
+        vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])
+    smooth = (vectors * values) @ vectors.T
+    smooth = np.maximum(smooth, 1e-3 * np.abs(smooth).mean())
+    return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
+
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
 # they were chosen.
@@ -59,7 +205,7 @@ MOST_GAIN = 3.0  # nats by which one user may speak for or against slopes
 # items in the second stage below which it is left out: its budget does more in the first
 WORTH_IT = 20.0
 # for items all alike, half of them rated by everybody, sensitivities/σ per item from which all are
-# taken (``item_factors.WEIGHT_WORTH_IT``)
+# taken (``WEIGHT_WORTH_IT``)
 ALIKE_WORTH_IT = 1.6
 MOST_ITEMS = 2000
 PROFILE_SD = (
@@ -70,15 +216,10 @@ PROFILE_SD = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentsConfig(Config):
-    """``rank`` is the most factors kept; what does not stand above the noise is dropped.
-
-    ``budget`` None for no noise.
-    """
+class MomentsConfig(LikesConfig):
+    """``rank`` is the most factors kept; what does not stand above the noise is dropped."""
 
     rank: Rank = 16
-    item_features: UseOfFeatures = "none"
-    budget: Budget | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +251,7 @@ def learn_one_shot_moments(
     objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    norm = 2 if config.budget is None else config.budget.norm
+    norm = norm_of(config.budget)
     parts = plan(_parts(people, norm, _size(people, config)), config.budget)
     curator = Curator(parts, rng, journal)
     for iteration, profile in enumerate(release_moments(people, config, curator), start=1):
@@ -125,7 +266,7 @@ def release_moments(
 ) -> Iterator[Profile]:
     """What everybody may know, after each of the two stages."""
     public = public_features(people, config.item_features)
-    norm = 2 if config.budget is None else config.budget.norm
+    norm = norm_of(config.budget)
     width = people.high - people.low
     offsets = release_offsets(people, curator, norm, public)
     first = Profile(
@@ -237,19 +378,6 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
     return np.array([gains.sum()])
 
 
-def _of_likes(
-    likes: Ratings,
-    config: MomentsConfig,
-    rng: np.random.Generator,
-    workers: int | None,
-    visitors: Ratings,
-) -> Iterator[Step]:
-    settings = LikesConfig(
-        rank=config.rank, item_features=config.item_features, budget=config.budget
-    )
-    return moments_of_likes(likes, settings, rng, workers, visitors)
-
-
 ALGORITHMS = (
     Algorithm(
         name="moments",
@@ -265,7 +393,7 @@ ALGORITHMS = (
         guarantee=True,
         rate=one_shot_moments,
         learn=learn_one_shot_moments,
-        recommend=_of_likes,
+        recommend=moments_of_likes,
         steps=2,
     ),
 )

@@ -29,7 +29,7 @@ from dpmc_core.completion.offsets import offset_parts, release_offsets, user_wei
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, plan
+from dpmc_core.privacy.budget import Budget, Curator, norm_of, plan
 from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -60,7 +60,7 @@ def private_svd(
     check_rank(ratings, config.rank)
     people = Whole(ratings, workers)
     ratings = people.whole.ratings
-    norm = 2 if config.budget is None else config.budget.norm
+    norm = norm_of(config.budget)
     size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
     if size >= 2:

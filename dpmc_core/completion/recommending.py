@@ -22,7 +22,7 @@ from dpmc_core.completion.offsets import user_weights
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan, shift_of
+from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
     second_moment,
     second_moment_part,
@@ -79,7 +79,7 @@ def most_popular(
 
     The objective is Σ (1 − score)².
     """
-    norm = 2 if config.budget is None else config.budget.norm
+    norm = norm_of(config.budget)
     curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
     yield _step(
         1,
@@ -110,7 +110,7 @@ def moments_of_likes(
     p_j²/n̂ for released popularities p_j and number of users n̂, stands out from its noise. Public
     item features are further factors, whose weights every user finds alone.
     """
-    norm = 2 if config.budget is None else config.budget.norm
+    norm = norm_of(config.budget)
     size = min(MOST_ITEMS, likes.n_items)
     second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
     parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import Field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,19 +39,14 @@ def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
     )
 
 
-def no_shape(call: str, shape: dict[str, float]) -> None:
-    """Refuse shape arguments that a family does not have, rather than ignore them."""
-    for name, value in shape.items():
-        raise ParameterError(
-            f"{name} in {call}", value, "left out: this family has no such parameter"
-        )
-
-
 class Mechanism(ABC):
     """Symmetric noise of mean zero, added to one real number (or to each coordinate of a vector
     independently).
 
     Subclasses are frozen dataclasses with keyword-only fields in the units of the released number.
+    Noise is ``unit`` times that of a law of unit scale, which a subclass fills in: its density,
+    distribution function and sampler, and the privacy of a shift of so many units. Arguments are
+    checked and brought to units here.
     ``pdf, logpdf, cdf, sf, ppf, isf`` take and return arrays (a Python float or 0-d input gives a
     numpy float). Privacy methods speak of a *scalar* release whose value moves by at most
     ``sensitivity`` between neighbours.
@@ -73,55 +68,109 @@ class Mechanism(ABC):
     __dataclass_fields__: ClassVar[
         dict[str, Field[Any]]
     ]  # of the subclass: what ``dataclasses.fields`` asks for
+    scale: float
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__.keys() & {"scale", *self.shape}:
+            limits.check(name, getattr(self, name))
+
+    @property
+    def unit(self) -> float:
+        """What the law of unit scale is multiplied by."""
+        return self.scale
 
     @abstractmethod
+    def _logpdf(self, t: FloatArray) -> Any:
+        """Natural logarithm of the density at ``t`` units."""
+
+    @abstractmethod
+    def _cdf(self, t: FloatArray) -> Any:
+        """P(noise ≤ t units), right to about 1e-14 relative in the left tail."""
+
+    @abstractmethod
+    def _ppf(self, q: FloatArray) -> Any:
+        """Inverse of ``_cdf``; −inf at 0, inf at 1, NaN outside [0, 1]."""
+
+    @abstractmethod
+    def _draw(self, size: Any, rng: np.random.Generator) -> Any:
+        """Independent draws in units, an array of the shape ``size``."""
+
+    @abstractmethod
+    def _variance(self) -> float:
+        """Variance, in squared units."""
+
+    @abstractmethod
+    def _information(self) -> float:
+        """Fisher information about location at unit scale."""
+
+    @abstractmethod
+    def _epsilon(self, shift: float) -> float:
+        """Pure ε of a shift of so many units in the ℓ1 norm."""
+
+    @abstractmethod
+    def _delta(self, epsilon: FloatArray, shift: float) -> Any:
+        """Exact privacy profile of a shift of so many units, at each ε ≥ 0."""
+
+    @abstractmethod
+    def _rdp(self, order: float, shift: float) -> float:
+        """Rényi divergence of ``order`` ≥ 1 at a shift of so many units, in nats."""
+
     def logpdf(self, x: ArrayLike) -> Any:
         """Natural logarithm of the density at ``x``."""
+        return (self._logpdf(as_array(x) / self.unit) - math.log(self.unit))[()]
 
-    @abstractmethod
     def cdf(self, x: ArrayLike) -> Any:
         """P(noise ≤ x), right to about 1e-14 relative in the left tail."""
+        return self._cdf(as_array(x) / self.unit)[()]
 
-    @abstractmethod
     def ppf(self, q: ArrayLike) -> Any:
         """Inverse of ``cdf``; −inf at 0, inf at 1, NaN outside [0, 1]."""
+        return (self.unit * self._ppf(as_array(q)))[()]
 
-    @abstractmethod
     def sample(self, size: Size, rng: np.random.Generator) -> Any:
         """``size`` independent draws (a float for ``None``) from the teaching sampler.
 
         See the module docstring.
         """
+        return self.unit * self._draw(() if size is None else size, rng)
 
     @property
-    @abstractmethod
     def variance(self) -> float:
         """Variance of the noise, in squared units of the released number."""
+        return self.unit**2 * self._variance()
 
     @property
-    @abstractmethod
     def fisher_information(self) -> float:
         """Fisher information about location, ∫ p′²/p (inf where the density jumps)."""
+        return self._information() / self.unit**2
 
-    @abstractmethod
     def epsilon(self, l1_sensitivity: float) -> float:
         """Pure ε of one release at this ℓ1 sensitivity (coordinates independent).
 
         Inf for Gaussian noise.
         """
+        return self._epsilon(self._units(l1_sensitivity))
 
-    @abstractmethod
     def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
         """Exact privacy profile of a scalar release.
 
         The least δ with which it is (ε, δ)-DP, for each ε ≥ 0.
         """
+        eps = as_array(epsilon)
+        if np.any(~(eps >= 0)):
+            bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
+            raise ParameterError("epsilon", bad, limits.LIMITS["epsilon_or_zero"].allowed)
+        return self._delta(eps, self._units(sensitivity))[()]
 
-    @abstractmethod
     def rdp(self, order: float, sensitivity: float) -> float:
         """Rényi divergence of ``order`` ≥ 1 between the noise and the noise shifted by
         ``sensitivity``, in nats.
         """
+        return self._rdp(limits.check("order", order), self._units(sensitivity))
+
+    def _units(self, sensitivity: float) -> float:
+        """``sensitivity``, checked, in units of the law."""
+        return limits.check("sensitivity", sensitivity) / self.unit
 
     def total_variation(self, other: "Mechanism") -> float:
         """Total variation distance ½∫|p − q| of two noises' laws.
@@ -144,16 +193,28 @@ class Mechanism(ABC):
         return np.array([self.rdp(float(order), sensitivity) for order in orders])
 
     @classmethod
-    @abstractmethod
-    def with_variance(cls, variance: float, **shape: float) -> "Mechanism":
+    def with_variance(cls, variance: float, **shape: float) -> Self:
         """The member of the family with this variance (``shape``: what else the family needs)."""
+        variance, kind = limits.check("variance", variance), cls._taking("with_variance", shape)
+        unit = kind(scale=1.0, **shape)
+        return kind(scale=math.sqrt(variance / unit.variance), **shape)
 
     @classmethod
-    @abstractmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Mechanism":
+    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> Self:
         """The member with the least noise for this ε at this sensitivity (``shape``: what the
         family needs besides).
         """
+        epsilon, kind = limits.check("epsilon", epsilon), cls._taking("with_epsilon", shape)
+        unit = kind(scale=1.0, **shape)
+        return kind(scale=unit.epsilon(sensitivity) / epsilon, **shape)
+
+    @classmethod
+    def _taking(cls, call: str, shape: dict[str, float]) -> Any:
+        """The family; refuses shape arguments that it does not have, rather than ignore them."""
+        for name in shape.keys() - set(cls.shape):
+            allowed = "left out: this family has no such parameter"
+            raise ParameterError(f"{name} in {cls.__name__}.{call}", shape[name], allowed)
+        return cls
 
     def pdf(self, x: ArrayLike) -> Any:
         """Density at ``x``."""
@@ -168,7 +229,10 @@ class Mechanism(ABC):
 
         How strongly the noise value x speaks for one dataset over its neighbour.
         """
-        return self.logpdf(x) - self.logpdf(as_array(x) + limits.check("sensitivity", sensitivity))
+        return self._loss(as_array(x) / self.unit, self._units(sensitivity))
+
+    def _loss(self, t: FloatArray, shift: float) -> Any:
+        return self._logpdf(t) - self._logpdf(t + shift)
 
     def best_guess(self, sensitivity: float) -> float:
         """The exact best probability of guessing which of two neighbours (chance 1/2 each) gave one
@@ -196,15 +260,6 @@ class Mechanism(ABC):
         return _epsilon_at_delta(
             self, limits.check("delta", delta), limits.check("sensitivity", sensitivity)
         )
-
-    def _check_privacy_arguments(
-        self, epsilon: ArrayLike, sensitivity: float
-    ) -> tuple[FloatArray, float]:
-        eps = as_array(epsilon)
-        if np.any(~(eps >= 0)):
-            bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
-            raise ParameterError("epsilon", bad, limits.LIMITS["epsilon_or_zero"].allowed)
-        return eps, limits.check("sensitivity", sensitivity)
 
 
 @lru_cache(maxsize=4096)  # a page asks for the same few again and again

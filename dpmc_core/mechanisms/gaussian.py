@@ -5,15 +5,14 @@ The normal law and its exact scalar privacy. It has no finite pure ε.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, no_shape, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, solve_decreasing
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -32,44 +31,37 @@ class Gaussian(Mechanism):
     pure: ClassVar[bool] = False
     norm: ClassVar[Literal[1, 2]] = 2
 
-    def __post_init__(self) -> None:
-        limits.check("scale", self.scale)
+    def _logpdf(self, t: FloatArray) -> Any:
+        return -0.5 * t**2 - LOG_SQRT_2PI
 
-    def logpdf(self, x: ArrayLike) -> Any:
-        return -0.5 * (as_array(x) / self.scale) ** 2 - LOG_SQRT_2PI - math.log(self.scale)
+    def _cdf(self, t: FloatArray) -> Any:
+        return special.ndtr(t)
 
-    def cdf(self, x: ArrayLike) -> Any:
-        return special.ndtr(as_array(x) / self.scale)
+    def _ppf(self, q: FloatArray) -> Any:
+        return special.ndtri(q)
 
-    def ppf(self, q: ArrayLike) -> Any:
-        return self.scale * special.ndtri(as_array(q))
+    def _draw(self, size: Any, rng: np.random.Generator) -> Any:
+        return rng.standard_normal(size)
 
-    def sample(self, size: Size, rng: np.random.Generator) -> Any:
-        return rng.normal(0.0, self.scale, size)
+    def _variance(self) -> float:
+        return 1.0
 
-    @property
-    def variance(self) -> float:
-        return self.scale**2
+    def _information(self) -> float:
+        return 1.0
 
-    @property
-    def fisher_information(self) -> float:
-        return 1 / self.scale**2
-
-    def epsilon(self, l1_sensitivity: float) -> float:
+    def _epsilon(self, shift: float) -> float:
         """Infinity: the density ratio of two shifted normals is unbounded."""
-        limits.check("sensitivity", l1_sensitivity)
         return math.inf
 
-    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+    def _delta(self, epsilon: FloatArray, shift: float) -> Any:
         """Φ(a) − e^ε Φ(b), a = d/2 − ε/d, b = −d/2 − ε/d, d = Δ/σ (Balle & Wang 2018, Theorem 5).
 
         Because b² = a² + 2ε, e^ε Φ(b) = e^{−a²/2}·erfcx(−b/√2)/2, which never overflows. For a < 0
         both terms carry the factor φ(a), so their difference is taken between scaled Mills ratios;
         for a ≥ 0 and ε < 1, where they may be close, it is rearranged into terms of like size.
         """
-        eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
-        d = shift / self.scale
-        a, b = d / 2 - eps / d, -d / 2 - eps / d
+        d = shift
+        a, b = d / 2 - epsilon / d, -d / 2 - epsilon / d
         root2 = math.sqrt(2.0)
         below = np.minimum(a, 0.0)
         shifted = special.erfcx(-b / root2)
@@ -77,32 +69,23 @@ class Gaussian(Mechanism):
         above = np.maximum(a, 0.0)
         large = special.ndtr(above) - 0.5 * np.exp(-0.5 * above**2) * shifted
         small = 0.5 * (special.erf(above / root2) - special.erf(b / root2)) - np.expm1(
-            np.minimum(eps, 1.0)
+            np.minimum(epsilon, 1.0)
         ) * special.ndtr(b)
-        return np.where(a < 0, tail, np.where(eps < 1, small, large))[()]
+        return np.where(a < 0, tail, np.where(epsilon < 1, small, large))
 
-    def rdp(self, order: float, sensitivity: float) -> float:
+    def _rdp(self, order: float, shift: float) -> float:
         """order·d²/2 (Mironov 2017, Proposition 7)."""
-        return (
-            limits.check("order", order)
-            * (limits.check("sensitivity", sensitivity) / self.scale) ** 2
-            / 2
-        )
+        return order * shift**2 / 2
 
     @classmethod
-    def with_variance(cls, variance: float, **shape: float) -> "Gaussian":
-        no_shape("Gaussian.with_variance", shape)
-        return cls(scale=math.sqrt(limits.check("variance", variance)))
-
-    @classmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Gaussian":
-        """The least σ that is exactly (ε, δ)-DP at ``delta`` (default 1e-5), by inverting
-        ``delta(ε)``.
-        """
+    def with_epsilon(
+        cls, epsilon: float, sensitivity: float, *, delta: float = 1e-5, **shape: float
+    ) -> Self:
+        """The least σ that is exactly (ε, δ)-DP at ``delta``, by inverting ``delta(ε)``."""
         epsilon = limits.check("epsilon", epsilon)
         sensitivity = limits.check("sensitivity", sensitivity)
-        delta = limits.check("delta", shape.pop("delta", 1e-5))
-        no_shape("Gaussian.with_epsilon", shape)
+        delta = limits.check("delta", delta)
+        cls._taking("with_epsilon", shape)
 
         def profile(sigma: float) -> float:
             return max(float(cls(scale=sigma).delta(epsilon, sensitivity)), 1e-320)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dpmc_core import limits
-from dpmc_core.mechanisms.base import Mechanism, Size, as_array, exp_minus_linear, no_shape
+from dpmc_core.arrays import FloatArray
+from dpmc_core.mechanisms.base import Mechanism, exp_minus_linear
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,52 +26,41 @@ class Laplace(Mechanism):
     title: ClassVar[str] = "Laplace"
     vector_bounds: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        limits.check("scale", self.scale)
+    def _logpdf(self, t: FloatArray) -> Any:
+        return -np.abs(t) - math.log(2)
 
-    def logpdf(self, x: ArrayLike) -> Any:
-        return -np.abs(as_array(x)) / self.scale - math.log(2 * self.scale)
-
-    def cdf(self, x: ArrayLike) -> Any:
-        t = as_array(x) / self.scale
+    def _cdf(self, t: FloatArray) -> Any:
         tail = 0.5 * np.exp(-np.abs(t))
-        return np.where(t <= 0, tail, 1 - tail)[()]
+        return np.where(t <= 0, tail, 1 - tail)
 
-    def ppf(self, q: ArrayLike) -> Any:
-        p = as_array(q)
+    def _ppf(self, q: FloatArray) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
             # near the median by log1p of the exact distance to 1/2, elsewhere by the logarithm of
             # the tail
-            central = np.log1p(-2 * np.minimum(np.abs(p - 0.5), 0.5))
-            tail = np.log(2 * np.minimum(p, 1 - p))
-            size = -np.where(np.abs(p - 0.5) < 0.25, central, tail)
-            return np.where((p < 0) | (p > 1), np.nan, self.scale * np.where(p < 0.5, -size, size))[
-                ()
-            ]
+            central = np.log1p(-2 * np.minimum(np.abs(q - 0.5), 0.5))
+            tail = np.log(2 * np.minimum(q, 1 - q))
+            size = -np.where(np.abs(q - 0.5) < 0.25, central, tail)
+            return np.where((q < 0) | (q > 1), np.nan, np.where(q < 0.5, -size, size))
 
-    def sample(self, size: Size, rng: np.random.Generator) -> Any:
-        return rng.laplace(0.0, self.scale, size)
+    def _draw(self, size: Any, rng: np.random.Generator) -> Any:
+        return rng.laplace(size=size)
 
-    @property
-    def variance(self) -> float:
-        return 2 * self.scale**2
+    def _variance(self) -> float:
+        return 2.0
 
-    @property
-    def fisher_information(self) -> float:
-        return 1 / self.scale**2
+    def _information(self) -> float:
+        return 1.0
 
-    def epsilon(self, l1_sensitivity: float) -> float:
-        return limits.check("sensitivity", l1_sensitivity) / self.scale
+    def _epsilon(self, shift: float) -> float:
+        return shift
 
-    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+    def _delta(self, epsilon: FloatArray, shift: float) -> Any:
         """1 − exp((ε − Δ/b)/2) below ε = Δ/b, else 0 (the two half-lines' exact difference)."""
-        eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
-        return -np.expm1(np.minimum(eps - shift / self.scale, 0.0) / 2)[()]
+        return -np.expm1(np.minimum(epsilon - shift, 0.0) / 2)
 
-    def rdp(self, order: float, sensitivity: float) -> float:
+    def _rdp(self, order: float, shift: float) -> float:
         """Mironov (2017), Table II, rearranged into a sum of positive terms."""
-        a = limits.check("order", order)
-        d = limits.check("sensitivity", sensitivity) / self.scale
+        a, d = order, shift
         if a == 1:
             return float(exp_minus_linear(-d))
         if (a - 1) * d > 1:
@@ -83,15 +71,3 @@ class Laplace(Mechanism):
             2 * a - 1
         )
         return math.log1p(excess) / (a - 1)
-
-    @classmethod
-    def with_variance(cls, variance: float, **shape: float) -> "Laplace":
-        no_shape("Laplace.with_variance", shape)
-        return cls(scale=math.sqrt(limits.check("variance", variance) / 2))
-
-    @classmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Laplace":
-        no_shape("Laplace.with_epsilon", shape)
-        return cls(
-            scale=limits.check("sensitivity", sensitivity) / limits.check("epsilon", epsilon)
-        )

@@ -8,22 +8,14 @@ geometric tail.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import (
-    Mechanism,
-    Size,
-    as_array,
-    no_shape,
-    renyi_of_pieces,
-    solve_decreasing,
-)
+from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 
@@ -80,165 +72,155 @@ class Staircase(Mechanism):
         return f"Staircase({arguments}, gamma={self.gamma!r})"
 
     @property
+    def unit(self) -> float:
+        return self.sensitivity
+
+    @property
     def _height(self) -> float:
-        """Density on the central step, a(γ) = (1 − b)/(2Δ(γ + b(1 − γ)))."""
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
-        return -math.expm1(-e) / (2 * d * (g + math.exp(-e) * (1 - g)))
+        """Density on the central step, a(γ) = (1 − b)/(2(γ + b(1 − γ)))."""
+        e, g = self.epsilon_design, self.gamma
+        return -math.expm1(-e) / (2 * (g + math.exp(-e) * (1 - g)))
 
-    def _steps(self, x: FloatArray) -> FloatArray:
-        """How many times the density has fallen between 0 and |x|."""
-        size = np.abs(x) / self.sensitivity
+    def _logpdf(self, t: FloatArray) -> Any:
+        size = np.abs(t)
         whole = np.floor(size)
-        return whole + (size - whole >= self.gamma)
+        falls = whole + (size - whole >= self.gamma)  # between 0 and |t|
+        return math.log(self._height) - self.epsilon_design * falls
 
-    def logpdf(self, x: ArrayLike) -> Any:
-        return (math.log(self._height) - self.epsilon_design * self._steps(as_array(x)))[()]
+    def _cdf(self, t: FloatArray) -> Any:
+        tail = self._tail(np.abs(t))
+        return np.where(t <= 0, tail, 1 - tail)
 
-    def cdf(self, x: ArrayLike) -> Any:
-        x = as_array(x)
-        tail = self._tail(np.abs(x))
-        return np.where(x <= 0, tail, 1 - tail)[()]
-
-    def _tail(self, x: FloatArray) -> FloatArray:
-        """P(noise > x) for x ≥ 0.
+    def _tail(self, t: FloatArray) -> FloatArray:
+        """P(noise > t) for t ≥ 0.
 
         Half the mass of the whole periods beyond, plus the rest of this period.
         """
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
-        k = np.floor(x / d)
-        rest = x - k * d
-        high = np.maximum(g * d - rest, 0.0) * self._height
-        low = np.minimum(d - rest, (1 - g) * d) * self._height * math.exp(-e)
+        e, g = self.epsilon_design, self.gamma
+        k = np.floor(t)
+        rest = t - k
+        high = np.maximum(g - rest, 0.0) * self._height
+        low = np.minimum(1 - rest, 1 - g) * self._height * math.exp(-e)
         return np.exp(-k * e) * (high + low + 0.5 * math.exp(-e))
 
-    def ppf(self, q: ArrayLike) -> Any:
-        p = as_array(q)
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
+    def _ppf(self, q: FloatArray) -> Any:
+        e, g = self.epsilon_design, self.gamma
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.minimum(p, 1 - p)
+            t = np.minimum(q, 1 - q)
             k = np.maximum(np.floor(-np.log(2 * t) / e), 0.0)
             # rounding of the logarithm can land one period off: step back when the tail beyond the
             # next edge is larger
             k = np.where(0.5 * np.exp(-(k + 1) * e) >= t, k + 1, k)
             k = np.where((0.5 * np.exp(-k * e) < t) & (k > 0), k - 1, k)
             scaled = t * np.exp(k * e)  # tail mass within a period that starts at 1/2
-            at_step = 0.5 * math.exp(-e) + (1 - g) * d * self._height * math.exp(-e)
-            in_high = np.minimum((0.5 - scaled) / self._height, g * d)
-            in_low = d - (scaled - 0.5 * math.exp(-e)) / (self._height * math.exp(-e))
-            size = k * d + np.where(
-                scaled >= at_step, np.maximum(in_high, 0.0), np.clip(in_low, g * d, d)
+            at_step = 0.5 * math.exp(-e) + (1 - g) * self._height * math.exp(-e)
+            in_high = np.minimum((0.5 - scaled) / self._height, g)
+            in_low = 1 - (scaled - 0.5 * math.exp(-e)) / (self._height * math.exp(-e))
+            size = k + np.where(
+                scaled >= at_step, np.maximum(in_high, 0.0), np.clip(in_low, g, 1.0)
             )
             # at the median the distance to 1/2 is exact: keep it so
-            centre = np.abs(p - 0.5) / self._height
-            size = np.where((centre <= g * d) & (np.abs(p - 0.5) < 0.25), centre, size)
+            centre = np.abs(q - 0.5) / self._height
+            size = np.where((centre <= g) & (np.abs(q - 0.5) < 0.25), centre, size)
             size = np.where(t == 0, np.inf, size)
-            return np.where(
-                (p < 0) | (p > 1) | np.isnan(p), np.nan, np.where(p < 0.5, -size, size)
-            )[()]
+            return np.where((q < 0) | (q > 1) | np.isnan(q), np.nan, np.where(q < 0.5, -size, size))
 
-    def sample(self, size: Size, rng: np.random.Generator) -> Any:
+    def _draw(self, size: Any, rng: np.random.Generator) -> Any:
         """Sign × (geometric period + uniform inside the chosen step), Geng & Viswanath's Algorithm
         1.
         """
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
+        e, g = self.epsilon_design, self.gamma
         b = math.exp(-e)
         sign = np.where(rng.random(size) < 0.5, -1.0, 1.0)
         period = rng.geometric(-math.expm1(-e), size) - 1
         uniform = rng.random(size)
         high = rng.random(size) < g / (g + (1 - g) * b)
-        return (sign * d * (period + np.where(high, g * uniform, g + (1 - g) * uniform)))[()]
+        return sign * (period + np.where(high, g * uniform, g + (1 - g) * uniform))
 
-    @property
-    def variance(self) -> float:
-        """E[x²] from the geometric mixture.
+    def _variance(self) -> float:
+        """E[t²] from the geometric mixture.
 
-        With G ~ Geom, x = Δ(G + step) and both steps uniform.
+        With G ~ Geom, t = G + step and both steps uniform.
         """
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
+        e, g = self.epsilon_design, self.gamma
         b, c = math.exp(-e), -math.expm1(-e)
         first, second = b / c, b * (1 + b) / c**2
         weight_high, weight_low = g, (1 - g) * b
         total = weight_high + weight_low
         mean = (weight_high * g / 2 + weight_low * (1 + g) / 2) / total
         square = (weight_high * g**2 / 3 + weight_low * (1 + g + g**2) / 3) / total
-        return d**2 * (second + 2 * first * mean + square)
+        return second + 2 * first * mean + square
 
-    @property
-    def fisher_information(self) -> float:
+    def _information(self) -> float:
         """Infinity: the density jumps, so a small shift is detectable at first order."""
         return math.inf
 
-    def epsilon(self, l1_sensitivity: float) -> float:
+    def _epsilon(self, shift: float) -> float:
         """ε·⌈Δ₁/Δ⌉: a shift within one period costs one step.
 
         A tie within rounding counts as equal.
         """
-        ratio = limits.check("sensitivity", l1_sensitivity) / self.sensitivity
-        return self.epsilon_design * max(1, math.ceil(ratio * (1 - 1e-14)))
+        return self.epsilon_design * max(1, math.ceil(shift * (1 - 1e-14)))
 
     def _pieces(self, shift: float) -> tuple[FloatArray, FloatArray]:
-        """Constant pieces of p(x) and q(x) = p(x − shift).
+        """Constant pieces of p(t) and q(t) = p(t − shift).
 
         Logarithms of p's masses, and log(p/q) on each.
 
         Left of 0 and right of ``shift`` both densities repeat with factor e^{-ε} per period, so one
         period of each is kept with its geometric sum 1/(1 − e^{-ε}).
         """
-        e, d, g = self.epsilon_design, self.sensitivity, self.gamma
-        low, high = -d, shift + d
-        k = np.arange(-math.ceil((shift + 2 * d) / d) - 1, math.ceil((shift + 2 * d) / d) + 2)
-        falls = np.concatenate([(k[k >= 0] + g) * d, -(k[k >= 0] + g) * d])
+        low, high = -1.0, shift + 1
+        edges_right = np.arange(math.ceil(shift + 2) + 2) + self.gamma
+        falls = np.concatenate([edges_right, -edges_right])
         edges = np.concatenate([falls, falls + shift, [low, 0.0, shift, high]])
         edges = np.unique(edges[(edges >= low) & (edges <= high)])
         width = np.diff(edges)
         # two edges that coincide but for rounding (a shift of whole periods) are one; a tiny shift
         # itself is kept
-        keep = width > 1e-12 * min(d, shift)
+        keep = width > 1e-12 * min(1.0, shift)
         middle, width = (edges[:-1] + edges[1:])[keep] / 2, width[keep]
-        log_p, log_q = self.logpdf(middle), self.logpdf(middle - shift)
+        log_p, log_q = self._logpdf(middle), self._logpdf(middle - shift)
         outside = (middle < 0) | (middle > shift)
-        weight = width * np.where(outside, 1 / -math.expm1(-e), 1.0)
+        weight = width * np.where(outside, 1 / -math.expm1(-self.epsilon_design), 1.0)
         return np.log(weight) + log_p, log_p - log_q
 
-    def delta(self, epsilon: ArrayLike, sensitivity: float) -> Any:
+    def _delta(self, epsilon: FloatArray, shift: float) -> Any:
         """Σ over pieces of p·max(0, 1 − e^{ε − log p/q}).
 
         A finite sum of non-negative terms, hence exact.
         """
-        eps, shift = self._check_privacy_arguments(epsilon, sensitivity)
         log_p, loss = self._pieces(shift)
-        gap = eps[..., None] - loss
+        gap = epsilon[..., None] - loss
         gap = np.where(
             gap > -1e-12 * self.epsilon_design, 0.0, gap
         )  # equal steps, not a sliver of loss
-        return np.sum(np.exp(log_p) * -np.expm1(gap), axis=-1)[()]
+        return np.sum(np.exp(log_p) * -np.expm1(gap), axis=-1)
 
-    def rdp(self, order: float, sensitivity: float) -> float:
-        """Exact sum over the constant pieces (``series.renyi_of_pieces``)."""
-        a = limits.check("order", order)
-        log_p, loss = self._pieces(limits.check("sensitivity", sensitivity))
-        return renyi_of_pieces(a, log_p, loss)
+    def _rdp(self, order: float, shift: float) -> float:
+        """Exact sum over the constant pieces (``base.renyi_of_pieces``)."""
+        return renyi_of_pieces(order, *self._pieces(shift))
 
     @classmethod
-    def with_variance(cls, variance: float, **shape: float) -> "Staircase":
-        """The least-variance staircase at ``sensitivity`` (default 1) whose variance is this, by
-        solving for ε.
+    def with_variance(cls, variance: float, *, sensitivity: float = 1.0, **shape: float) -> Self:
+        """The least-variance staircase at ``sensitivity`` whose variance is this, by solving for
+        ε.
         """
         variance = limits.check("variance", variance)
-        sensitivity = limits.check("sensitivity", shape.pop("sensitivity", 1.0))
-        no_shape("Staircase.with_variance", shape)
+        sensitivity = limits.check("sensitivity", sensitivity)
+        cls._taking("with_variance", shape)
+
+        def of(e: float) -> float:
+            return cls(epsilon=e, sensitivity=sensitivity).variance
+
         # at ε = 700 the variance is below 1e-100 Δ²; beyond, e^{-ε} is no longer a number
-        floor = cls(epsilon=_MOST_EPSILON, sensitivity=sensitivity).variance
+        floor = of(_MOST_EPSILON)
         if variance < floor:
             raise ParameterError(
                 "variance",
                 variance,
                 f"at least {floor:.3g} for staircase noise at this sensitivity",
             )
-
-        def of(e: float) -> float:
-            return cls(epsilon=e, sensitivity=sensitivity).variance
-
         low, high = 1.0, 1.0
         while of(low) < variance:
             low /= 2
@@ -248,7 +230,6 @@ class Staircase(Mechanism):
         return cls(epsilon=epsilon, sensitivity=sensitivity)
 
     @classmethod
-    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> "Staircase":
-        gamma = shape.pop("gamma", None)
-        no_shape("Staircase.with_epsilon", shape)
-        return cls(epsilon=epsilon, sensitivity=sensitivity, gamma=gamma)
+    def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> Self:
+        kind = cls._taking("with_epsilon", shape)
+        return kind(epsilon=epsilon, sensitivity=sensitivity, **shape)

@@ -6,8 +6,7 @@ calibration, statements, audits, and ε in odds.
 
 from dpmc_core.privacy.account import Account, account, best
 from dpmc_core.privacy.calibrate import least_noise
-from dpmc_core.privacy.ledger import Ledger, Release, draw
-from dpmc_core.privacy.ledger_file import ledger_from_text, read_ledger
+from dpmc_core.privacy.ledger import Ledger, Release, draw, ledger_from_text, read_ledger
 from dpmc_core.privacy.statement import Statement, guess_bound, odds_sentence, state, subject
 
 __all__ = [

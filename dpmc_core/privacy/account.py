@@ -250,7 +250,7 @@ def _pure(ledger: Ledger, delta: float) -> Answer:
 
 
 def _advanced(ledger: Ledger, delta: float) -> Answer:
-    from dpmc_core.privacy.losses.distribution import optimal_composition_epsilon
+    from dpmc_core.privacy.losses import optimal_composition_epsilon
 
     if len(ledger.releases) > _MANY:
         raise NotApplicable(f"more than {_MANY} kinds of release")
@@ -276,8 +276,7 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
 
 
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
-    from dpmc_core.privacy.losses.distribution import pld_epsilon
-    from dpmc_core.privacy.losses.grid import COARSE, FINE
+    from dpmc_core.privacy.losses import COARSE, FINE, pld_epsilon
 
     coarse = coarse or len(ledger.releases) > _MANY
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""

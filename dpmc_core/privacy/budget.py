@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class Budget:
     @property
     def norm(self) -> int:
         """1 or 2: the norm that the noise family asks for."""
-        return norm_of(self.family)
+        return FAMILIES[self.family].norm
 
     def noise(self, std: float) -> Mechanism:
         """Noise of this family with standard deviation ``std``."""
@@ -74,9 +74,9 @@ class GivenSigma(Budget):
         limits.check("sigma", self.sigma)
 
 
-def norm_of(family: str) -> int:
-    """The norm whose sensitivity a noise family's privacy depends on; 2 without noise."""
-    return 2 if family == "none" else FAMILIES[family].norm
+def norm_of(budget: Budget | None) -> int:
+    """The norm that contributions are bounded in: the noise's, 2 without noise."""
+    return 2 if budget is None else budget.norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,8 +188,10 @@ def shift_of(release: Release) -> float:
     return sensitivity / release.mechanism.std
 
 
-class Journal(Protocol):
-    """Keeps what was drawn, so that a run that goes on after a stop draws nothing twice."""
+class Journal:
+    """Keeps what was drawn, so that a run that goes on after a stop draws nothing twice; this one
+    keeps nothing, for a run that goes on nowhere else.
+    """
 
     def once(
         self,
@@ -201,6 +203,8 @@ class Journal(Protocol):
         """What ``make`` returned when ``name`` was first asked for, ``rng`` as it was left then:
         kept for good before anybody reads it. ``planned`` is the release that it is of.
         """
+        del name, rng, planned
+        return make()
 
 
 class Curator:
@@ -220,7 +224,7 @@ class Curator:
         rng: np.random.Generator,
         journal: Journal | None = None,
     ) -> None:
-        self._plan, self._rng, self._journal = plan, rng, journal
+        self._plan, self._rng, self._journal = plan, rng, journal or Journal()
         self._left = {} if plan is None else {name: release.count for name, release in plan.items()}
         self._made: list[Release] = []
         self._drawn: dict[str, int] = {}
@@ -261,8 +265,6 @@ class Curator:
         self, name: str, make: Callable[[], NDArray[Any]], planned: Release | None = None
     ) -> NDArray[Any]:
         """What ``make`` draws for ``name``, from the journal where the run did so before."""
-        if self._journal is None:
-            return make()
         self._drawn[name] = self._drawn.get(name, 0) + 1
         return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, planned)
 

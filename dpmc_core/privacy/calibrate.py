@@ -29,7 +29,7 @@ def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
             sensitivity=mechanism.sensitivity * factor,
             gamma=mechanism.gamma,
         )
-    return replace(mechanism, scale=mechanism.scale * factor)  # type: ignore[attr-defined]
+    return replace(mechanism, scale=mechanism.scale * factor)
 
 
 def _equal_zcdp(ledger: Ledger, epsilon: float, delta: float) -> float:

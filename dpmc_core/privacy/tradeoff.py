@@ -180,8 +180,14 @@ def _gaussian(mu: float, how: str) -> TradeOff:
 
 
 def _from_distribution(ledger: Ledger) -> TradeOff:
-    from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile
-    from dpmc_core.privacy.losses.grid import COARSE, grid_step, numbers_of, unlike
+    from dpmc_core.privacy.losses import (
+        COARSE,
+        grid_step,
+        numbers_of,
+        pld_epsilon,
+        pld_profile,
+        unlike,
+    )
 
     most = min(
         pld_epsilon(ledger, 1e-10, COARSE), 700.0

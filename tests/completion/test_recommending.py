@@ -7,8 +7,13 @@ import pytest
 
 from dpmc_core.completion import recommending
 from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.item_factors import _items_kept
-from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, items_worth_it, one_shot_moments
+from dpmc_core.completion.moments import (
+    WORTH_IT,
+    MomentsConfig,
+    _items_kept,
+    items_worth_it,
+    one_shot_moments,
+)
 from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
 from dpmc_core.completion.recommending import (
     LikesConfig,

@@ -16,7 +16,7 @@ from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace
-from dpmc_core.mechanisms.huber_distribution import rho
+from dpmc_core.mechanisms.huber import rho
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy import Ledger, state
 from tests.completion.references import solved_rows

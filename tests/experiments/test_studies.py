@@ -14,7 +14,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import random_split, some_users
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import run
+from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.store.records import PassingRuns, key_of
 from dpmc_core.experiments.studies.engine import BOUNDS, bound_on, power_of, study, study_steps

@@ -24,7 +24,7 @@ from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, Release, account, least_noise, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.budget import Budget, Curator
-from dpmc_core.privacy.ledger_file import ledger_from_dict
+from dpmc_core.privacy.ledger import ledger_from_dict
 from dpmc_core.privacy.tradeoff import of_ledger
 from tests.privacy.helpers import ledger
 

@@ -26,7 +26,7 @@ from dpmc_core.privacy.account import (
     zcdp,
 )
 from dpmc_core.privacy.calibrate import scaled
-from dpmc_core.privacy.losses.distribution import (
+from dpmc_core.privacy.losses import (
     huber_deltas,
     optimal_composition_epsilon,
     pld_profile,

@@ -13,7 +13,7 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.privacy import ledger_from_text, read_ledger, state
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
 
 from .helpers import ledger, release

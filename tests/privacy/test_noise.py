@@ -22,10 +22,9 @@ class Unproved(Mechanism):
     name: ClassVar[str] = "unproved"
     title: ClassVar[str] = "Unproved"
     # no more than what every mechanism must have
-    logpdf, cdf, ppf, sample = Laplace.logpdf, Laplace.cdf, Laplace.ppf, Laplace.sample
-    variance, fisher_information = Laplace.variance, Laplace.fisher_information
-    epsilon, delta, rdp = Laplace.epsilon, Laplace.delta, Laplace.rdp
-    with_variance, with_epsilon = map(vars(Laplace).get, ("with_variance", "with_epsilon"))
+    _logpdf, _cdf, _ppf, _draw = Laplace._logpdf, Laplace._cdf, Laplace._ppf, Laplace._draw
+    _variance, _information = Laplace._variance, Laplace._information
+    _epsilon, _delta, _rdp = Laplace._epsilon, Laplace._delta, Laplace._rdp
 
 
 @pytest.mark.parametrize("name", RUN_FAMILIES)
@@ -41,7 +40,7 @@ def test_every_kind_of_amount_gives_the_family_it_names(name: str) -> None:
     assert by_sigma.budget.noise(0.7) == budget.noise(0.7)
     assert budget.noise(0.7).name == name
     assert budget.noise(0.7).std == pytest.approx(0.7, rel=1e-12)
-    assert budget.norm == norm_of(name) == (2 if name == "gaussian" else 1)
+    assert budget.norm == norm_of(budget) == (2 if name == "gaussian" else 1)
 
 
 def test_a_shape_that_is_given_is_used() -> None:
@@ -57,7 +56,7 @@ def test_a_shape_that_is_given_is_used() -> None:
 
 def test_families_that_need_a_design_are_not_for_runs() -> None:
     assert set(FAMILIES) - set(RUN_FAMILIES) == {"staircase"}
-    assert norm_of("none") == 2
+    assert norm_of(None) == 2
 
 
 def test_vectors_without_a_theorem_cost_their_pure_epsilon() -> None:

@@ -12,9 +12,16 @@ from scipy import optimize
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.ledger import Ledger
-from dpmc_core.privacy.losses.distribution import _distribution, pld_epsilon, pld_profile
-from dpmc_core.privacy.losses.grid import COARSE, FINE, numbers_of
-from dpmc_core.privacy.losses.tilted import _Sum, composed_epsilon
+from dpmc_core.privacy.losses import (
+    COARSE,
+    FINE,
+    _distribution,
+    _Sum,
+    composed_epsilon,
+    numbers_of,
+    pld_epsilon,
+    pld_profile,
+)
 from tests.privacy.helpers import (
     by_method,
     ledger,

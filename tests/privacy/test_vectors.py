@@ -11,7 +11,7 @@ from dpmc_core.privacy import Ledger, account, best, least_noise, state
 from dpmc_core.privacy.account import ORDERS, tightest, zcdp
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.privacy.compare import epsilon_curve, variance_curve
-from dpmc_core.privacy.losses.distribution import pld_epsilon, pld_profile, rounding
+from dpmc_core.privacy.losses import pld_epsilon, pld_profile, rounding
 
 from .helpers import by_method, ledger, mixed, release
 

@@ -15,7 +15,7 @@ from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep, upper_gram
 from dpmc_core.completion.kernel.threads import single_blas_thread
-from dpmc_core.mechanisms.huber_distribution import rho
+from dpmc_core.mechanisms.huber import rho
 
 _AT_ONCE = 1024  # items that are solved together
 

@@ -1,10 +1,10 @@
 """Parameters that several completion algorithms share: one range and meaning each."""
 
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.step import Table
 from dpmc_core.config import Choice
-from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 
@@ -67,19 +67,7 @@ UseOfFeatures = Annotated[
 ]
 
 
-class Described(Protocol):
-    """Data whose items have public features, or none."""
-
-    @property
-    def name(self) -> str:
-        """What the data is called."""
-
-    @property
-    def item_features(self) -> ItemFeatures | None:
-        """What is publicly known of its items."""
-
-
-def public_features(data: Described, use: str) -> FloatArray | None:
+def public_features(data: Table, use: str) -> FloatArray | None:
     """The scaled features (n_items×q) that a solver may read as they are; None for "none".
 
     Raises ``ParameterError`` where they are asked for and the ratings have none.

@@ -5,6 +5,7 @@ given, ``Whole``, the one whose ratings are all in memory, what a solver yields 
 ``in_memory``, which makes a solver of ratings of one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -13,38 +14,30 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.profiles import on_scale, squared_residuals
-from dpmc_core.completion.common.step import FactorModel, Step
+from dpmc_core.completion.common.step import FactorModel, Step, Table
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.datasets.ratings import ItemFeatures, Ratings
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release
 
 Made = TypeVar("Made")
 
 
-class Group(Protocol):
-    """``ratings`` of some users, numbered from 0 within the group, on all items.
+class Group(ABC):
+    """``ratings`` of some users, which sums are over, numbered from 0 within the group, on all
+    items.
 
     The threads of ``pool`` compute. ``visitors`` are ratings of users of the same numbers who take
-    part in no sum.
+    part in no sum. ``in_memory``: what is ``cached`` is in memory, where it costs nothing to keep
+    it.
     """
 
-    @property
-    def ratings(self) -> Ratings:
-        """Those that sums are over."""
+    ratings: Ratings
+    pool: Workers
+    visitors: Ratings | None
+    in_memory: ClassVar[bool]
 
-    @property
-    def pool(self) -> Workers:
-        """The threads that compute."""
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether what is ``cached`` is in memory, where it costs nothing to keep it."""
-
-    @property
-    def visitors(self) -> Ratings | None:
-        """Ratings that are in no sum."""
-
+    @abstractmethod
     def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
         """What ``make`` returned for this ``version`` of ``name``, made when it was not yet: a
         memory that may forget, never a state that sums depend on. Nobody writes into it.
@@ -52,7 +45,7 @@ class Group(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryGroup:
+class MemoryGroup(Group):
     """A group in memory."""
 
     ratings: Ratings
@@ -82,34 +75,10 @@ def adds_up(term: AddsUp) -> AddsUp:
     return term
 
 
-class Population(Protocol):
+class Population(Table, Protocol):
     """Users with their ratings, all clipped to near their scale; only sums over users are asked
     for. ``term(group, *args)`` gives a group's sum, and may read ``args`` as they are.
     """
-
-    @property
-    def n_users(self) -> int:
-        """Rows of the matrix."""
-
-    @property
-    def n_items(self) -> int:
-        """Columns of the matrix."""
-
-    @property
-    def low(self) -> float:
-        """The lowest rating of the scale."""
-
-    @property
-    def high(self) -> float:
-        """The highest rating of the scale."""
-
-    @property
-    def name(self) -> str:
-        """What the data is called."""
-
-    @property
-    def item_features(self) -> ItemFeatures | None:
-        """What is publicly known of items."""
 
     @property
     def whole(self) -> MemoryGroup | None:
@@ -171,19 +140,6 @@ class Learning:
 Learn = Callable[[Population, Any, np.random.Generator, Journal], Iterator[Learning]]
 
 
-class _Forgetful:
-    """A journal of a run that goes on nowhere else."""
-
-    def once(
-        self,
-        name: str,
-        make: Callable[[], Any],
-        rng: np.random.Generator,
-        planned: Release | None = None,
-    ) -> Any:
-        return make()
-
-
 def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator[Step]]:
     """The solver ``(ratings, config, rng, workers=None, visitors=None)`` that yields what ``learn``
     does, with all users' vectors; ``workers`` are threads (all processors), and change no result.
@@ -198,7 +154,7 @@ def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator
         visitors: Ratings | None = None,
     ) -> Iterator[Step]:
         people = Whole(ratings, workers, visitors, as_given=as_given)
-        for step in learn(people, config, rng, _Forgetful()):
+        for step in learn(people, config, rng, Journal()):
             model = step.learned.model(people.whole)
             squares, objective = step.squared_residuals, step.objective
             if squares is None:

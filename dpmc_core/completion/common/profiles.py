@@ -8,13 +8,12 @@ was released.
 
 import math
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.common.step import FactorModel, Table
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
@@ -29,19 +28,7 @@ TASTE_SD = 0.04  # spread over users of what a public item feature, within ±1, 
 MEAN_PULL = 5.0  # a user's mean is pulled to the middle of the scale as if by so many ratings
 
 
-class OnScale(Protocol):
-    """What has a rating scale."""
-
-    @property
-    def low(self) -> float:
-        """Its lower end."""
-
-    @property
-    def high(self) -> float:
-        """Its upper end."""
-
-
-def centre(scale: OnScale) -> float:
+def centre(scale: Table) -> float:
     """The middle of the rating scale: public, where the mean rating is not."""
     return (scale.low + scale.high) / 2
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.solve import Side, group_rows
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.ledger import Release
@@ -81,19 +81,35 @@ class Sides:
         return Sides(self.by_user.short(), self.by_item.short())
 
 
-class Sized(Protocol):
-    """A matrix of which the size is known."""
+class Table(Protocol):
+    """What is known of ratings without any of them: ``Ratings``, and a ``Population``."""
 
     @property
     def n_users(self) -> int:
-        """Rows."""
+        """Rows of the matrix."""
 
     @property
     def n_items(self) -> int:
-        """Columns."""
+        """Columns of the matrix."""
+
+    @property
+    def low(self) -> float:
+        """The lowest rating of the scale."""
+
+    @property
+    def high(self) -> float:
+        """The highest rating of the scale."""
+
+    @property
+    def name(self) -> str:
+        """What the data is called."""
+
+    @property
+    def item_features(self) -> ItemFeatures | None:
+        """What is publicly known of items."""
 
 
-def check_rank(matrix: Sized, rank: int) -> None:
+def check_rank(matrix: Table, rank: int) -> None:
     """Raise ``ParameterError`` when ``rank`` exceeds the smaller side of the matrix."""
     smaller = min(matrix.n_users, matrix.n_items)
     if rank > smaller:
@@ -119,19 +135,9 @@ def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> Flo
     return rng.random((n_items, rank))
 
 
-class _Noisy(Protocol):
-    """What an algorithm's settings say of the noise of its item pass."""
-
-    @property
-    def mechanism(self) -> Mechanism | None:
-        """None for no noise."""
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ."""
-
-
-def item_release_of(config: _Noisy, shape: tuple[int, int], inner: int = 1) -> Release | None:
+def item_release_of(
+    noise: Mechanism | None, sensitivity: float, shape: tuple[int, int], inner: int = 1
+) -> Release | None:
     """The release of one item pass: for each of ``inner`` solves the right-hand sides Σ_i w_ij x_ij
     u_i of all items, r numbers each (``shape``; huber-paper Alg. 1 line 8; Alg. 3 line 5); None
     without noise.
@@ -139,13 +145,13 @@ def item_release_of(config: _Noisy, shape: tuple[int, int], inner: int = 1) -> R
     The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence
     ``sound=False``.
     """
-    if config.mechanism is None:
+    if noise is None:
         return None
     return Release(
         what="right-hand sides Σ x·u of all items, one vector of r numbers each",
-        mechanism=config.mechanism,
-        l1_sensitivity=config.sensitivity,
-        l2_sensitivity=config.sensitivity,
+        mechanism=noise,
+        l1_sensitivity=sensitivity,
+        l2_sensitivity=sensitivity,
         unit="rating",
         neighbours="replace-one",
         coordinates=shape[0] * shape[1],

@@ -305,7 +305,7 @@ class DPALSConfig(Config):
     @property
     def norm(self) -> int:
         """The norm that contributions are bounded in."""
-        return norm_of("gaussian" if self.budget is None else self.budget.family)
+        return norm_of(self.budget)
 
 
 def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, Release] | None:

@@ -25,7 +25,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, spread_bits
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import totals
 
@@ -142,10 +142,7 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
         salt % 2**64
     )
     x ^= (ratings.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    x ^= x >> np.uint64(31)
-    return np.asarray((x >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+    return np.asarray((spread_bits(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArray:

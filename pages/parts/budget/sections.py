@@ -17,7 +17,7 @@ from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.choice import choice_epsilon
 from dpmc_core.privacy.compare import price
-from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
@@ -237,7 +237,7 @@ def carried_over(counts: Counts) -> None:
 
 def sampling(counts: Counts) -> None:
     """Draw what all releases would cost if each were made from a sample of the records."""
-    from dpmc_core.privacy.losses.distribution import sampled_epsilons  # takes seconds to load
+    from dpmc_core.privacy.losses import sampled_epsilons  # takes seconds to load
 
     question = counts.question
     rate = controls.steps_slider("Sampling rate q", "u_rate", _RATES, 0.1, limit="sampling_rate")

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from dpmc_core.datasets.own import Preview
-from dpmc_core.datasets.own.guesses.delimited import SEPARATORS
 from dpmc_core.datasets.own.images import ORDERS, ROWS
+from dpmc_core.datasets.own.table_files import SEPARATORS
 from dpmc_core.datasets.own.tables import LARGEST, LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.wording import not_computed

@@ -14,7 +14,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.planning.project import Item, Project, Shared, share_out, share_out_after
 from dpmc_core.planning.spec import QUERIES, with_unit, within
 from dpmc_core.privacy import odds_sentence, state
-from dpmc_core.privacy.ledger_file import MOST_BYTES
+from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.wording import power, three
 from pages.parts.frame import presenter
 from pages.parts.frame.page import observations, tab, verdict

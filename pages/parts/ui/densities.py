@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Huber, Mechanism
-from dpmc_core.mechanisms.huber_distribution import variance as unit_variance
+from dpmc_core.mechanisms.huber import variance as unit_variance
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.tradeoff import of_ledger
 from dpmc_core.wording import three
