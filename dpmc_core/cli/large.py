@@ -3,9 +3,8 @@
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from dpmc_core.cli.common.main import Progress, print_errors, print_statement
 from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, spec_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError, check_choice
-from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.limits import Limit
 from dpmc_core.metrics import Comparison
@@ -69,8 +67,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     goes on.
     """
     from dpmc_core.partitioned.engine import WORKERS, engine_at
-    from dpmc_core.partitioned.factorize import factorize_partitions
-    from dpmc_core.partitioned.population import UnitPartitions, found_in
+    from dpmc_core.partitioned.population import Partitions, UnitPartitions, found_in
     from dpmc_core.partitioned.run import FolderSet, partitioned_steps
     from dpmc_core.partitioned.source import check_user_column, open_folder
 
@@ -112,18 +109,15 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             given=given,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
-        learn: Callable[[RunSpec], Iterator[Any]]
+        people: Any
         if arguments.holds == "ratings":
-            folder = FolderSet(layout)
-            learn = partial(
-                partitioned_steps, layout=layout, engine=engine, place=place, progress=progress
-            )
+            folder, people = FolderSet(layout), Partitions(layout, engine, progress)
         else:
-            units = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
-            folder = FolderSet(layout, arguments.holds, units.dimension)
-            learn = partial(factorize_partitions, units=units, place=place)
+            people = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
+            folder = FolderSet(layout, arguments.holds, people.dimension)
         with user_datasets.using(folder):
-            steps = learn(spec_of(arguments, _tasks(arguments.holds), folder.name))
+            spec = spec_of(arguments, _tasks(arguments.holds), folder.name)
+            steps = partitioned_steps(spec, people, place)
             result: Any = last_of(steps, arguments, _progress)
     if not arguments.json:
         _print(result) if arguments.holds == "ratings" else _print_parts(result)
@@ -190,13 +184,12 @@ def _shape_of(arguments: argparse.Namespace) -> tuple[int, int] | None:
 
 
 def _progress(result: Any) -> str:
-    if hasattr(result, "iteration"):
-        return f"round {result.iteration}"
-    return f"iteration {result.step.iteration}"
+    what = "round" if result.rating_width is None else "iteration"
+    return f"{what} {result.step.iteration}"
 
 
 def _print(result: Any) -> None:
-    catalogue = result.layout.catalogue
+    catalogue = result.people.layout.catalogue
     print(
         f"{catalogue.n_users:,} users, {catalogue.n_items:,} items, "
         f"{catalogue.n_ratings:,} ratings in {_files(catalogue)}"
@@ -217,7 +210,7 @@ def _print(result: Any) -> None:
 
 
 def _print_parts(result: Any) -> None:
-    units, errors = result.units, result.errors
+    units, errors = result.people, result.errors
     catalogue = units.layout.catalogue
     what = "documents" if units.unit == "document" else "images"
     rows = "words" if units.unit == "document" else "pixels"

@@ -21,6 +21,7 @@ from randomgen import ChaCha
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.paths import whole_file
+from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Ledger, Release
 
 # what may be there before a run is: its lock, and copies of what it reads
@@ -31,7 +32,7 @@ class FolderError(DPMCError):
     """A run's folder cannot be used; the message says why and what to do."""
 
 
-class RunFolder:
+class RunFolder(Journal):
     """The folder ``place`` of the run that ``about`` describes, made where there is none; a
     ``privacy.budget.Journal``. Used as a context manager.
 

@@ -21,14 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import __version__
-from dpmc_core.completion.common.population import Made
+from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import Ratings, chances
 from dpmc_core.errors import DataError
-from dpmc_core.partitioned.catalogue import Catalogue, mixed_of
-from dpmc_core.partitioned.source import Rows, read_rows
+from dpmc_core.partitioned.source import Catalogue, Rows, mixed_of, read_rows
 from dpmc_core.paths import whole_file
 
 
@@ -71,12 +70,13 @@ class Layout:
         }
 
 
-class PartitionGroup:
+class PartitionGroup(Group):
     """Partition ``k`` as a ``completion.common.population.Group``, with the ratings ``held_out`` of
     its users. What is asked for is read when it is first asked for.
     """
 
-    visitors, in_memory = None, False
+    visitors = None
+    in_memory = False
 
     def __init__(self, layout: Layout, k: int, *, as_ratings: bool = True) -> None:
         self.k, self.pool = k, Workers(1)
@@ -84,7 +84,7 @@ class PartitionGroup:
         self._copies = _folder(layout)
 
     @cached_property
-    def ratings(self) -> Ratings:
+    def ratings(self) -> Ratings:  # type: ignore[override]
         """Training ratings, near their scale (not ``as_ratings``: as they are)."""
         ratings = self._parted[0].ratings(self._layout, self.k)
         return on_scale(ratings) if self._as_ratings else ratings

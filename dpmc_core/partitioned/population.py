@@ -1,5 +1,6 @@
 """Users, documents or images in partitions, of which solvers ask for sums, and what they yield."""
 
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,10 +16,9 @@ from dpmc_core.datasets.ratings import ItemFeatures
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.contributions import UnitGroup, Units
-from dpmc_core.partitioned.catalogue import merged, scanned
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
-from dpmc_core.partitioned.source import Source
+from dpmc_core.partitioned.source import Source, merged, scanned
 
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
@@ -30,6 +30,11 @@ class _Spread:
     def __init__(self, layout: Layout, engine: Engine, progress: Progress) -> None:
         self.layout, self._engine, self._progress = layout, engine, progress
         self.doing = ""
+        self.public = layout.catalogue.given.public
+
+    def begin(self, iteration: int) -> None:
+        """Say that this ``iteration`` begins."""
+        self.doing = f"iteration {iteration}"
 
     def group(self) -> Callable[[int], Any]:
         """What gives the group of a partition on a worker, by its number."""
@@ -77,6 +82,31 @@ class Partitions(_Spread):
         catalogue = layout.catalogue
         self.n_users, self.n_items = catalogue.n_users, catalogue.n_items
         self.low, self.high, self.name = catalogue.low, catalogue.high, layout.name
+        self._split = {"test_fraction": layout.test_fraction, "split_seed": layout.seed}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run on them is known by, JSON-able."""
+        return {**self.layout.about, **self._split}
+
+    def noise_depends_on(self, about: dict[str, Any]) -> NDArray[Any]:
+        """Numbers by which noise is drawn: runs of other splits must not share theirs."""
+        del about
+        return np.array([*self._split.values()])
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """How much there is, JSON-able."""
+        catalogue, source = self.layout.catalogue, self.layout.catalogue.source
+        return {
+            "users": catalogue.n_users,
+            "items": catalogue.n_items,
+            "ratings": catalogue.n_ratings,
+            "partitions": len(source.files),
+            "columns": {"user": source.user, "item": source.item, "rating": source.value},
+            "scale": [catalogue.low, catalogue.high],
+            "held_out_fraction": self.layout.test_fraction,
+        }
 
 
 def found_in(
@@ -146,6 +176,30 @@ class UnitPartitions(_Spread, Units):
             place[place >= 0], catalogue.counts[place >= 0], minlength=self.dimension
         )
         self._place = place
+
+    def begin(self, iteration: int) -> None:
+        self.doing = "summing"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run on them is known by, JSON-able."""
+        words = [str(word) for word in self.rows] if self.listed else None
+        return {**self.layout.about, "shape": self.shape, "drawn": self.drawn, "words": words}
+
+    def noise_depends_on(self, about: dict[str, Any]) -> NDArray[Any]:
+        """Numbers by which noise is drawn: runs of other lists or shapes must not share theirs."""
+        return np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """How much there is, JSON-able."""
+        catalogue = self.layout.catalogue
+        return {
+            "units": catalogue.n_users,
+            "rows": self.dimension,
+            "entries": catalogue.n_ratings,
+            "partitions": len(catalogue.source.files),
+        }
 
     def group(self) -> Callable[[int], Any]:
         return partial(units_of, self.layout, self.shape, self._place, self.dimension)

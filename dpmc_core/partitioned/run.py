@@ -1,8 +1,13 @@
-"""A run on users in partitions: from a folder of Parquet files to what was learned, in a folder.
+"""A run in partitions: from a folder of Parquet files to what was learned, in a folder.
 
-Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partitioned_steps``.
+Provides ``FolderSet`` (the files as a dataset of a ``RunSpec``) and ``partitioned_steps``, for
+ratings, documents and images alike. What was learned is measured as in memory: a model of ratings
+on held-out ones beside the usual baselines, with the numbers that ``experiments.tasks.rate`` gives;
+a dictionary by the objective at the non-negative coefficients that suit it best, against the
+average column. Errors are exact, and covered by no ε: they describe data that one holds.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,24 +15,30 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.baselines import fit_items
-from dpmc_core.completion.common.population import Learned, Learning
+from dpmc_core.completion.common.baselines import BASELINES, ItemParts, fit_items
+from dpmc_core.completion.common.population import Learned
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
+from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable
 from dpmc_core.experiments.total import resolved
-from dpmc_core.partitioned.engine import Engine
-from dpmc_core.partitioned.errors import Errors, measured
+from dpmc_core.factorization import fit_coefficients
+from dpmc_core.factorization.contributions import UnitGroup
+from dpmc_core.metrics.factors import column_errors
+from dpmc_core.metrics.ratings import clipped
 from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
-from dpmc_core.partitioned.population import Partitions, Progress
+from dpmc_core.partitioned.population import Partitions, UnitPartitions
 from dpmc_core.privacy import Ledger
+
+_SWEEPS = 40  # of the coefficients that a dictionary is judged by
 
 
 class FolderSet:
@@ -77,15 +88,38 @@ class FolderSet:
         return ""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PartitionedResult(Accounted):
-    """A run so far, after ``step``: the ``ledger`` of all that its plan holds, of which
-    ``draws_so_far`` releases were made. ``errors`` are measured once the run has ``finished``.
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """RMSE in rating units on ``held_out`` ratings, and on the training ratings; half widths of 95
+    % intervals are over the choice of held-out ratings. ``baselines`` by name, their predictions
+    clipped to the scale; ``against`` is the best one's name, ``apart`` this model's clipped RMSE
+    minus its, paired.
     """
 
-    layout: Layout
-    step: Learning
-    errors: Errors | None
+    held_out: int
+    train_rmse: float
+    test_rmse: float
+    test_half_width: float
+    test_rmse_clipped: float
+    test_half_width_clipped: float
+    baselines: dict[str, float]
+    against: str
+    apart: float
+    apart_half_width: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PartitionedResult(Accounted):
+    """State after ``step`` (a ``Learning`` or a factorisation's) on ``people``, who are documents
+    or images where they are units. At the end ``errors``: of ratings ``Errors``; of units the
+    ``objective`` ½N⁻¹‖V − WH‖², half of its 95 % interval over the choice of units, that of the
+    average column (``baseline``), and by how much this one is less (``apart`` ±
+    ``apart_half_width_95``).
+    """
+
+    people: Partitions | UnitPartitions
+    step: Any
+    errors: Any
 
     @property
     def finished(self) -> bool:
@@ -93,87 +127,101 @@ class PartitionedResult(Accounted):
         return self.errors is not None
 
     @property
-    def rating_width(self) -> float:
-        """The width of the rating scale."""
-        return self.layout.catalogue.high - self.layout.catalogue.low
+    def rating_width(self) -> float | None:
+        """The width of the rating scale, of ratings."""
+        people = self.people
+        return people.high - people.low if isinstance(people, Partitions) else None
 
     @property
     def public(self) -> Mapping[str, str]:
-        """What is taken as public of the ratings, and by what."""
-        return self.layout.catalogue.given.public
+        """What is taken as public of the data; a list of words that comes from the documents is
+        not covered.
+        """
+        return self.people.public
 
     def summary(self) -> dict[str, Any]:
         """A JSON-able account of the run."""
-        catalogue = self.layout.catalogue
-        source = catalogue.source
+        errors = asdict(self.errors) if isinstance(self.errors, Errors) else self.errors or {}
         return {
             "algorithm": self.spec.card.name,
-            "users": catalogue.n_users,
-            "items": catalogue.n_items,
-            "ratings": catalogue.n_ratings,
-            "partitions": len(catalogue.source.files),
-            "columns": {"user": source.user, "item": source.item, "rating": source.value},
-            "scale": [catalogue.low, catalogue.high],
-            "held_out_fraction": self.layout.test_fraction,
+            **self.people.sizes,
             "iterations": self.step.iteration,
-            "objective": self.step.objective,
+            **({} if self.rating_width is None else {"objective": self.step.objective}),
             "finished": self.finished,
-            **({} if self.errors is None else asdict(self.errors)),
+            **errors,
             **self.accounts(),
         }
 
 
 def partitioned_steps(
-    spec: RunSpec, layout: Layout, engine: Engine, place: Path, progress: Progress
+    spec: RunSpec, people: Partitions | UnitPartitions, place: Path
 ) -> Iterator[PartitionedResult]:
     """Yield the result so far after each iteration; the last one is measured, and what was learned
-    is in ``place``: ``items.parquet``, a file of users' factors for each partition in ``users``,
-    and ``result.json``.
+    is in ``place``: ``result.json`` and, of ratings, ``items.parquet`` and a file of users' factors
+    for each partition in ``users``; of documents and images ``parts.parquet``, a row of K weights
+    for each word or pixel.
 
-    ``spec`` names a ``FolderSet`` of the same ``layout``. The same call goes on where a run was
+    ``spec`` names a ``FolderSet`` of the same layout. The same call goes on where a run was
     stopped, and draws nothing twice. Raises ``ParameterError`` for an algorithm that does not run
     on partitions, ``FolderError`` for a folder that cannot be used, ``DataError``, ``SweepError``.
     """
-    solver = spec.card.learn
-    if solver is None or spec.task != "rate":
-        allowed = "one of " + ", ".join(ON_PARTITIONS["rate"]) + " on ratings in partitions"
+    of_ratings, solver, config = isinstance(people, Partitions), spec.card.learn, spec.algorithm
+    task = "rate" if of_ratings else "factorize"
+    if solver is None or spec.task != task:
+        what = "ratings" if of_ratings else "documents or images"
+        allowed = f"one of {', '.join(ON_PARTITIONS[task])} on {what} in partitions"
         raise ParameterError("algorithm", spec.card.name, allowed)
-    config = spec.algorithm
+    if getattr(config, "outlier_penalty", None) is not None:
+        raise ParameterError("outlier_penalty", config.outlier_penalty, "left out for partitions")
     if spec.card.noise:
-        config = spec.card.prepare(spec.algorithm, resolved(spec).noise, layout.catalogue)
-    split = {"test_fraction": layout.test_fraction, "split_seed": layout.seed}
-    # runs of other splits must not share their noise
-    given = (np.array([*split.values()]),)
+        config = spec.card.prepare(config, resolved(spec).noise, people)
+    about = {"spec": spec.changes(), **people.about}
+    given = (people.noise_depends_on(about),)
     ledger, result = Ledger(), None
-    with RunFolder(place, {"spec": spec.changes(), **layout.about, **split}) as folder, solvable():
-        people = Partitions(layout, engine, progress)
-        people.doing = "iteration 1"
+    with RunFolder(place, about) as folder, solvable():
+        people.begin(1)
         for step in solver(people, config, noise_source(spec, given), folder):
             ledger = ledger.plus(step.releases)
-            people.doing = f"iteration {step.iteration + 1}"
+            people.begin(step.iteration + 1)
             result = PartitionedResult(
-                spec=spec, layout=layout, step=step, ledger=ledger.plus(step.rest),
+                spec=spec, people=people, step=step, ledger=ledger.plus(step.rest),
                 draws_so_far=ledger.draws, errors=None,
             )  # fmt: skip
             if step.iteration < spec.length:
                 yield result
         assert result is not None
-        learned = result.step.learned
-        people.doing = "baselines"
-        parts = fit_items(people.total, people.n_items, people.high - people.low)
-        people.doing = "errors"
-        errors = measured(people, learned, parts)
-        if not np.isfinite(errors.test_rmse):
-            raise DataError("the run overflowed; a larger reg (λ) or less noise keeps it finite.")
-        people.doing = "writing users' factors"
-        (place / "users").mkdir(mode=0o700, exist_ok=True)
-        items = people.each(_write_users, layout, learned, str(place.resolve() / "users"))[0]
-        catalogue = layout.catalogue
-        columns = {catalogue.source.item: pa.array(catalogue.items), "factors": lists(items)}
-        write_table(columns, place / "items.parquet")
-        result = replace(result, errors=errors)
+        finish = _finish_ratings if isinstance(people, Partitions) else _finish_units
+        result = replace(result, errors=finish(people, result.step, place))
         folder.finish(result.statement.as_dict(), result.summary())
         yield result
+
+
+def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
+    """Measure the model that was learned, and write it. Raises ``DataError``."""
+    layout, learned = people.layout, step.learned
+    people.doing = "baselines"
+    parts = fit_items(people.total, people.n_items, people.high - people.low)
+    people.doing = "errors"
+    errors = _measured(people, learned, parts)
+    if not np.isfinite(errors.test_rmse):
+        raise DataError("the run overflowed; a larger reg (λ) or less noise keeps it finite.")
+    people.doing = "writing users' factors"
+    (place / "users").mkdir(mode=0o700, exist_ok=True)
+    items = people.each(_write_users, layout, learned, str(place.resolve() / "users"))[0]
+    catalogue = layout.catalogue
+    columns = {catalogue.source.item: pa.array(catalogue.items), "factors": _lists(items)}
+    write_table(columns, place / "items.parquet")
+    return errors
+
+
+def _finish_units(units: Any, step: Any, place: Path) -> dict[str, float]:
+    """Measure the dictionary that was learned, and write it."""
+    units.doing = "errors"
+    errors = _measured_units(units, step.dictionary)
+    item = units.layout.catalogue.source.item
+    columns = {item: pa.array(units.rows), "weights": _lists(step.dictionary)}
+    write_table(columns, place / "parts.parquet")
+    return errors
 
 
 def _write_users(
@@ -184,12 +232,111 @@ def _write_users(
     """
     source, model = layout.catalogue.source, learned.model(group)
     ids = pa.array(ids_of(layout, group.k))
-    columns = {source.user: ids, "factors": lists(model.user_factors)}
+    columns = {source.user: ids, "factors": _lists(model.user_factors)}
     write_table(columns, Path(folder) / source.files[group.k])
     return model.item_factors if group.k == 0 else None
 
 
-def lists(factors: FloatArray) -> Any:
+def _lists(factors: FloatArray) -> Any:
     """A column of lists for Parquet, one for each row."""
     flat = pa.array(np.ascontiguousarray(factors).ravel())
     return pa.FixedSizeListArray.from_arrays(flat, factors.shape[1])
+
+
+def _measured(people: Partitions, learned: Learned, parts: ItemParts) -> Errors:
+    """One pass with the model that every user completes alone."""
+    sums = people.total(_errors, learned, parts)
+    squares, fourths, products = sums[:-3].reshape(-1, 3).T
+    train_squares, n, trained = float(sums[-3]), int(sums[-2]), float(sums[-1])
+    values = np.sqrt(squares / max(n, 1))
+    best = 2 + int(np.argmin(values[2:]))
+    # each rating moves an RMSE by e²/(2·RMSE)
+    of_mine, of_best = 1 / np.maximum(2 * values[[1, best]], 1e-300)
+    moved = float(
+        fourths[1] * of_mine**2
+        + fourths[best] * of_best**2
+        - 2 * products[best] * of_mine * of_best
+    )
+    pulled = float(squares[1] * of_mine - squares[best] * of_best)
+    return Errors(
+        held_out=n,
+        train_rmse=math.sqrt(max(train_squares, 0.0) / max(trained, 1.0)),
+        test_rmse=float(values[0]),
+        test_half_width=half_width(squares[0], fourths[0], n) / max(2 * values[0], 1e-300),
+        test_rmse_clipped=float(values[1]),
+        test_half_width_clipped=half_width(squares[1], fourths[1], n) / max(2 * values[1], 1e-300),
+        baselines=dict(zip(BASELINES, map(float, values[2:]), strict=True)),
+        against=BASELINES[best - 2],
+        apart=float(values[1] - values[best]),
+        apart_half_width=half_width(pulled, moved, n),
+    )
+
+
+def half_width(total: float, squares: float, n: int) -> float:
+    """1.96 standard errors of a mean of n numbers, from Σ x and Σ x²."""
+    if n < 2:
+        return math.inf
+    return 1.96 * math.sqrt(max(squares - total**2 / n, 0.0) / (n - 1) / n)
+
+
+def _errors(group: PartitionGroup, learned: Learned, parts: ItemParts) -> FloatArray:
+    """For each of the model, the model clipped and the baselines clipped: Σ e², Σ e⁴ and Σ
+    e²·(clipped model's e²) on held-out ratings; then the training Σ e², and both numbers of
+    ratings.
+    """
+    train, test = group.ratings, group.held_out
+    model = learned.model(group)
+    users, items = test.users, test.items
+    predictions = [each.predict(users, items) for each in parts.predictors(train)]
+    raw = model.predict(users, items)
+    squares = [(raw - test.values) ** 2]
+    squares += [(clipped(each, test) - test.values) ** 2 for each in (raw, *predictions)]
+    sums = [(e.sum(), np.vdot(e, e), np.vdot(e, squares[1])) for e in squares]
+    trained = train.values - model.predict(train.users, train.items)
+    return np.array([*np.ravel(sums), np.vdot(trained, trained), len(test), len(train)])
+
+
+def _measured_units(units: UnitPartitions, dictionary: FloatArray) -> dict[str, float]:
+    idf, n = None, sum(units.layout.catalogue.sizes)  # of who is there, for who holds the data
+    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
+        idf = np.log((1 + n) / (1 + units.counts)) + 1
+    mean = units.total(_sum, idf)
+    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    sums = units.total(_unit_errors, idf, direction, dictionary)
+    objective, baseline, apart = (float(x) for x in sums[:3] / n)
+    half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
+    return {
+        "objective": objective,
+        "half_width_95": half,
+        "baseline": baseline,
+        "apart": apart,
+        "apart_half_width_95": apart_half,
+        "explained": 1 - objective / baseline if baseline > 0 else math.nan,
+    }
+
+
+def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:
+    counts = group.samples.counts
+    if idf is None or counts is None:
+        return group.samples.values
+    return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ unit_columns(counts)))
+
+
+def _sum(group: UnitGroup, idf: FloatArray | None) -> FloatArray:
+    return np.asarray(_columns(group, idf).sum(axis=1)).ravel()
+
+
+def _unit_errors(
+    group: UnitGroup, idf: FloatArray | None, direction: FloatArray, dictionary: FloatArray
+) -> FloatArray:
+    """Σ e, Σ b and Σ (e − b) of half squared errors e of the dictionary and b of the average
+    column, then Σ e² and Σ (e − b)².
+    """
+    values = _columns(group, idf)
+    fits = fit_coefficients(values, dictionary, _SWEEPS)
+    mine = column_errors(values, dictionary, fits) ** 2 / 2
+    average = (1 - np.asarray(values.T @ direction) ** 2) / 2
+    apart = mine - average
+    return np.array(
+        [mine.sum(), average.sum(), apart.sum(), np.vdot(mine, mine), np.vdot(apart, apart)]
+    )

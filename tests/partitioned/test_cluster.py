@@ -14,7 +14,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.partitioned.engine import Engine, Here, engine_at
 from dpmc_core.partitioned.partition import Layout
-from dpmc_core.partitioned.population import found_in
+from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.source import open_folder
 from tests.clusters import cluster, wait_for_workers
@@ -37,7 +37,7 @@ def released(place: Path) -> dict[str, np.ndarray]:
 def result_of(layout: Layout, place: Path, engine: Engine | None = None, **settings: Any) -> Any:
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, **{**SETTINGS, **settings})
-        *_, last = partitioned_steps(spec, layout, engine or Here(), place, quiet)
+        *_, last = partitioned_steps(spec, Partitions(layout, engine or Here(), quiet), place)
     return last
 
 

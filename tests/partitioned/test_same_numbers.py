@@ -122,7 +122,7 @@ def test_a_run_says_what_one_in_memory_says(tmp_path: Path, settings: dict[str, 
     place = tmp_path / "run"
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, seed=7, **settings)
-        *_, result = partitioned_steps(spec, layout, Here(), place, quiet)
+        *_, result = partitioned_steps(spec, Partitions(layout, Here(), quiet), place)
         *_, usual = rate_steps(spec, split=Split(parted.train, parted.test, "by hash"))
     assert result.errors is not None
     assert result.errors.held_out == len(parted.test)

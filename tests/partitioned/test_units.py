@@ -18,11 +18,10 @@ from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.partitioned.engine import Here
-from dpmc_core.partitioned.factorize import factorize_partitions
 from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions, found_in
-from dpmc_core.partitioned.run import FolderSet
+from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.source import open_folder
 from dpmc_core.privacy.budget import Budget, Curator
 from tests.faults import raising
@@ -78,7 +77,7 @@ def units_of(
 def result_of(units: UnitPartitions, holds: str, place: Path, **settings: Any) -> Any:
     """The last step of a run, kept in the folder ``place``."""
     with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
-        *_, last = factorize_partitions(spec_of(**settings), units, place)
+        *_, last = partitioned_steps(spec_of(**settings), units, place)
     return last
 
 
@@ -156,7 +155,7 @@ def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_pa
         last = result_of(units, "documents", place / "run", rank=3, rounds=10, **NOISY)
         assert last.statement.uncovered == uncovered
         assert last.statement.nominal == bool(uncovered)
-        assert words is None or len(last.dictionary) == 51
+        assert words is None or len(last.step.dictionary) == 51
         assert units.given == (users or len(samples))
         baselines.append(last.errors["baseline"])
     assert baselines[1] == baselines[2]  # of those who are there, however many there may be
