@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dpmc_core.datasets.data import samples_of
-from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.loaders import load_samples
 from dpmc_core.datasets.samples import Matrix, contaminate
 from dpmc_core.datasets.text import TextFilter
 from dpmc_core.experiments import RunSpec, run

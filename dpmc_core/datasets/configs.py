@@ -6,7 +6,7 @@ from typing import Annotated
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets import loaders
 from dpmc_core.datasets.catalogue import Entry, entry
-from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.loaders import load_samples
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import CORRUPTIONS, Samples
 from dpmc_core.datasets.synthetic import ratings as synthetic

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import user_level
-from dpmc_core.datasets import catalogue, configs, entry, factor_sets, loaders
+from dpmc_core.datasets import catalogue, configs, entry, loaders
 from dpmc_core.datasets.data import forget, ratings_of, split_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
@@ -218,7 +218,7 @@ def test_messages_about_files_name_no_path_of_the_server(
     known = entry(name)
     for file in known.files if there else ():
         (folder / known.folder / file).mkdir(parents=True)  # which cannot be read
-    load = loaders.load if known.holds == "ratings" else factor_sets.load_samples
+    load = loaders.load if known.holds == "ratings" else loaders.load_samples
     with pytest.raises((DataError, DatasetMissingError)) as caught:
         load(name)
     assert str(folder) not in str(caught.value)

@@ -14,8 +14,7 @@ from scipy.io import savemat
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dpmc_core.datasets import entry
-from dpmc_core.datasets.factor_sets import load_samples
-from dpmc_core.datasets.loaders import read_variables
+from dpmc_core.datasets.loaders import load_samples, read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
 from dpmc_core.datasets.synthetic.samples import (
     _PARTS,

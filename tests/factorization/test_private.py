@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.loaders import load_samples
 from dpmc_core.datasets.samples import Samples, contaminate, unit_columns, unit_maximum
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpmc_core.datasets.factor_sets import load_samples
+from dpmc_core.datasets.loaders import load_samples
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, parts, topic_documents, true_topics
 from dpmc_core.errors import DataError

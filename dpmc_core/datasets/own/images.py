@@ -87,10 +87,10 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]
         largest = max(max(size) for size in sizes)
         return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), {}
     if data[:6] == npy.MAGIC_PREFIX:
-        shape, _ = header(file, data)
-        if len(shape) == 4:
+        held = array_in(file, data)
+        if held.ndim == 4:
             return ImagesReading(), {}
-        rows, doubts = _rows(shape, "images", lambda: array_in(file, data))
+        rows, doubts = _rows(held.shape, "images", lambda: held)
         return ImagesReading(rows=rows), doubts
     shapes = variables_of(file, data)
     name = min(
@@ -277,15 +277,15 @@ def _square(number: int) -> bool:
     return math.isqrt(number) ** 2 == number
 
 
-def header(file: str, data: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of a ``.npy`` file, checked before anything of that size is made."""
+def array_in(file: str, data: bytes) -> NDArray[Any]:
+    """The array of a ``.npy`` file, where it is in ``data``. Raises ``DataError``."""
     stream = BytesIO(data)
     try:
         version = npy.read_magic(stream)
         reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
         if reader is None:
             raise ValueError(f"version {version}")
-        shape, _, kind = reader(stream)
+        shape, by_columns, kind = reader(stream)
     except Exception as error:  # noqa: BLE001
         # NumPy parses the header as Python, and meets a damaged one with whatever comes
         raise DataError(
@@ -298,26 +298,13 @@ def header(file: str, data: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
         )
     if len(shape) not in (2, 3, 4) or min(shape) < 1:
         raise DataError(f"{file} has shape {shape}; N × height × width, or N × pixels, is allowed.")
-    if (
-        math.prod(shape) > 4 * MOST_NUMBERS
-        or math.prod(shape) * kind.itemsize > len(data) - stream.tell()
-    ):
+    count, begin = math.prod(shape), stream.tell()
+    if count > 4 * MOST_NUMBERS or count * kind.itemsize > len(data) - begin:
         raise DataError(
-            f"{file} declares {math.prod(shape):,} numbers; that is more than it holds or than "
-            "is allowed."
+            f"{file} declares {count:,} numbers; that is more than it holds or than is allowed."
         )
-    return shape, kind
-
-
-def array_in(file: str, data: bytes) -> NDArray[Any]:
-    """The array of a ``.npy`` file. Raises ``DataError``."""
-    header(file, data)
-    try:
-        return np.asarray(np.load(BytesIO(data), allow_pickle=False))
-    except (ValueError, TypeError, EOFError, OSError) as error:
-        raise DataError(
-            f"{file} cannot be read as a NumPy file ({type(error).__name__})."
-        ) from None
+    numbers = np.frombuffer(data, kind, count, begin)
+    return numbers.reshape(shape, order="F" if by_columns else "C")
 
 
 def variable_in(file: str, data: bytes, name: str) -> NDArray[Any]:

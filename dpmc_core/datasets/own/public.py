@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpmc_core.datasets.own.cells import numbers_of
-from dpmc_core.datasets.own.guesses.columns import column_of
+from dpmc_core.datasets.own.columns import column_of
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.tables import numbered
 from dpmc_core.datasets.ratings import FACTS, ItemFeatures

@@ -18,9 +18,8 @@ import numpy as np
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.cells import option_text
-from dpmc_core.datasets.own.guesses.delimited import Table
 from dpmc_core.datasets.own.images import ImagesReading, guess_images, images_of, variables_of
-from dpmc_core.datasets.own.table_files import open_table
+from dpmc_core.datasets.own.table_files import Table, open_table
 from dpmc_core.datasets.own.table_guesses import Question, columns_of, guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
 from dpmc_core.datasets.own.texts import Documents, DocumentsReading, documents_of, guess_documents
@@ -118,7 +117,7 @@ class OwnSet:
         size = 0
         if self.ratings is not None:
             held = self.ratings
-            size += held.users.nbytes + held.items.nbytes + held.values.nbytes
+            size += sum(numbers.nbytes for numbers in held.numbers)
             size += sum(60 + len(name) for name in (*held.user_labels, *held.item_labels))
             size += 0 if held.item_features is None else held.item_features.values.nbytes
         if self.images is not None:
@@ -295,44 +294,39 @@ def read(
     readable(kind, file, data)
     title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
     reading, questions, table = guess(kind, file, data, choices)
-    about: dict[str, Any] = {
-        "name": name,
-        "title": title,
-        "kind": "own",
-        "holds": kind,
-        "terms": TERMS,
-        "citation": "none",
-        "files": (file,),
-    }
-    if isinstance(reading, RatingsReading):
-        assert table is not None  # ratings come as tables
-        ratings, notes = ratings_of(file, table.frame, reading, title)
-        notes = (*table.notes, *notes)
-        if ratings.low == ratings.high:
-            raise DataError(
-                f"{file}: every rating is {ratings.low:g}; there is nothing to learn. Name the "
-                "column of ratings (value); who liked what, without ratings, is taken by no run."
-            )
-        about |= {
-            "users": ratings.n_users,
-            "items": ratings.n_items,
-            "ratings": len(ratings),
-            "scale": (ratings.low, ratings.high),
-        }
-        content: dict[str, Any] = {"ratings": ratings}
-    elif isinstance(reading, DocumentsReading):
-        documents = documents_of(file, data, reading, table and table.frame)
-        about["samples"], notes = documents.places.given, documents.notes
-        content = {"documents": documents}
-    else:
-        images = images_of(file, data, reading, title)
-        about |= {"samples": images.places.given, "dimension": images.dimension}
-        content, notes = {"images": images}, images.notes
-    entry = Entry(**about, summary=f"From your file {file[-80:]}.")
+    content, facts, notes = _content(file, data, reading, table, title)
+    ratings = content.get("ratings")
+    if ratings is not None and ratings.low == ratings.high:
+        raise DataError(
+            f"{file}: every rating is {ratings.low:g}; there is nothing to learn. Name the "
+            "column of ratings (value); who liked what, without ratings, is taken by no run."
+        )
+    entry = Entry(
+        name=name, title=title, summary=f"From your file {file[-80:]}.", kind="own", holds=kind,
+        terms=TERMS, citation="none", files=(file,), **facts,
+    )  # fmt: skip
     return OwnSet(
         entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes,
         questions=questions, digest=_digest(entry.name, data, reading), **content,
     )  # fmt: skip
+
+
+def _content(
+    file: str, data: bytes, reading: Reading, table: Table | None, title: str
+) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+    """What is read, as a field of ``OwnSet``; its size, as fields of ``Entry``; and notes."""
+    if isinstance(reading, RatingsReading):
+        assert table is not None  # ratings come as tables
+        ratings, notes = ratings_of(file, table.frame, reading, title)
+        size = {"users": ratings.n_users, "items": ratings.n_items, "ratings": len(ratings)}
+        facts = {**size, "scale": (ratings.low, ratings.high)}
+        return {"ratings": ratings}, facts, (*table.notes, *notes)
+    if isinstance(reading, DocumentsReading):
+        documents = documents_of(file, data, reading, table and table.frame)
+        return {"documents": documents}, {"samples": documents.places.given}, documents.notes
+    images = images_of(file, data, reading, title)
+    facts = {"samples": images.places.given, "dimension": images.dimension}
+    return {"images": images}, facts, images.notes
 
 
 def _digest(name: str, data: bytes, reading: Reading) -> bytes:
@@ -368,19 +362,15 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> dict[str, Any
     """
     readable(kind, file, data)
     reading, questions, table = guess(kind, file, data, choices)
+    title = file if kind == "ratings" else f"Your {kind}"
+    _, facts, notes = _content(file, data, reading, table, title)
     summary: dict[str, Any] = {"file": file, "kind": kind}
-    if isinstance(reading, RatingsReading):
-        assert table is not None  # ratings come as tables
-        ratings, notes = ratings_of(file, table.frame, reading, file)
-        summary |= {
-            "users": ratings.n_users, "items": ratings.n_items, "ratings": len(ratings),
-            "low": ratings.low, "high": ratings.high, "layout": reading.layout,
-            "columns": columns_of(table.frame, reading),
-        }  # fmt: skip
-        notes = (*table.notes, *notes)
+    if isinstance(reading, RatingsReading) and table is not None:
+        low, high = facts.pop("scale")
+        columns = columns_of(table.frame, reading)
+        summary |= {**facts, "low": low, "high": high, "layout": reading.layout, "columns": columns}
     else:
-        mine = read(kind, file, data, **choices)
-        summary[kind], notes = mine.entry.samples, mine.notes
+        summary[kind] = facts["samples"]
     how = {name: option_text(value) for name, value in dataclasses.asdict(reading).items()}
     return {
         **summary,

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers_of, option_text
-from dpmc_core.datasets.own.guesses.columns import Column, column_of, role_of
-from dpmc_core.datasets.own.guesses.delimited import Table
+from dpmc_core.datasets.own.columns import Column, column_of, role_of
+from dpmc_core.datasets.own.table_files import Table
 from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
 from dpmc_core.wording import counted
 

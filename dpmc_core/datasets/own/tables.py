@@ -26,7 +26,7 @@ from dpmc_core.datasets.own.cells import (
     numbers_of,
 )
 from dpmc_core.datasets.own.given import Given
-from dpmc_core.datasets.own.guesses.delimited import HEADERS, SEPARATORS
+from dpmc_core.datasets.own.table_files import HEADERS, SEPARATORS
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit

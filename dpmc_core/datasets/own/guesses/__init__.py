@@ -1,1 +1,0 @@
-"""What a table's columns, layout and sums probably are."""
