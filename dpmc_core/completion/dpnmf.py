@@ -28,6 +28,7 @@ from scipy import sparse
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
+from dpmc_core.completion.dpals.rounds import symmetric_of
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
@@ -85,7 +86,6 @@ def dpnmf(
     shift = functional_sensitivity(rank, max(abs(ratings.low), abs(ratings.high)))
     items = rng.random((ratings.n_items, rank))
     users = rng.random((ratings.n_users, rank))
-    upper = np.triu_indices(rank)
     for iteration in range(1, config.iterations + 1):
         users = _fit(*_coefficients(there, table, items), config.reg, users)
         users = users / np.maximum(1.0, np.linalg.norm(users, axis=1, keepdims=True))
@@ -94,7 +94,7 @@ def dpnmf(
         if config.mechanism is not None:
             noise, release = draw(
                 config.mechanism,
-                (ratings.n_items, rank + upper[0].size),
+                (ratings.n_items, rank + rank * (rank + 1) // 2),
                 rng,
                 what="coefficients of all items' objectives",
                 l1_sensitivity=shift,
@@ -110,13 +110,8 @@ def dpnmf(
             )
             # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
             linear = linear + noise[:, :rank] / 2
-            symmetric = np.zeros_like(quadratic)
-            symmetric[:, upper[0], upper[1]] = noise[:, rank:]
-            diagonal = np.arange(rank)
-            mixed = symmetric / 2
-            mixed[:, diagonal, diagonal] = 0
-            quadratic = quadratic + mixed + mixed.transpose(0, 2, 1)
-            quadratic[:, diagonal, diagonal] += symmetric[:, diagonal, diagonal]
+            entries = symmetric_of(noise[:, rank:], rank)
+            quadratic = quadratic + entries * (1 + np.eye(rank)) / 2
             quadratic, linear = _towards_the_average(quadratic, linear, config.mechanism.std)
             releases = (release,)
         items = _fit(quadratic, linear, config.reg, items)

@@ -26,11 +26,14 @@ from dpmc_core.completion.common.profiles import (
     centre,
     fit_users,
     left_out_squares,
-    model_with_offsets,
-    residuals,
 )
-from dpmc_core.completion.common.step import FactorModel
-from dpmc_core.completion.offsets import Offsets, offset_parts, release_offsets, user_weights
+from dpmc_core.completion.offsets import (
+    Offsets,
+    Profile,
+    offset_parts,
+    release_offsets,
+    user_weights,
+)
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
@@ -59,30 +62,6 @@ CORATING_RANK = 20
 # longest factor of an item, in widths of the scale: residuals spread over users by half a width at
 # most, and where noise leaves next to no co-rating weight a quotient would be any number
 LONGEST = 0.25
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """What everybody knows of items, and users fit alone: ``base`` (n_items,) in rating units, and
-    ``features`` (n_items×p) whose coefficients they find by a ridge with λ = ``reg``.
-    """
-
-    base: FloatArray
-    features: FloatArray
-    reg: float
-
-    def fits(self, group: Group) -> FloatArray:
-        """Every user's coefficients (n_users×p)."""
-        ratings = group.ratings
-        targets = ratings.values - self.base[ratings.items]
-        pool = group.pool
-        return fit_users(ratings, targets, self.features, self.reg, pool)
-
-    def left(self, group: Group) -> FloatArray:
-        """What the users' fits leave of their ratings."""
-        ratings = group.ratings
-        targets = ratings.values - self.base[ratings.items]
-        return residuals(ratings, targets, self.features, self.fits(group))
 
 
 def release_item_factors(
@@ -222,20 +201,6 @@ class MomentsConfig(LikesConfig):
     rank: Rank = 16
 
 
-@dataclass(frozen=True, eq=False)
-class _Moments:
-    """What everybody may know."""
-
-    profile: Profile
-
-    def model(self, group: Group) -> FactorModel:
-        return fit_moments(group, self.profile)
-
-    def penalty(self, model: FactorModel) -> float:
-        fits = model.user_factors[:, 1:]
-        return self.profile.reg * float(np.vdot(fits, fits))
-
-
 def learn_one_shot_moments(
     people: Population, config: MomentsConfig, rng: np.random.Generator, journal: Journal
 ) -> Iterator[Learning]:
@@ -251,22 +216,9 @@ def learn_one_shot_moments(
     objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    norm = norm_of(config.budget)
-    parts = plan(_parts(people, norm, _size(people, config)), config.budget)
-    curator = Curator(parts, rng, journal)
-    for iteration, profile in enumerate(release_moments(people, config, curator), start=1):
-        yield Learning(iteration, _Moments(profile), curator.made(), curator.rest())
-
-
-one_shot_moments = in_memory(learn_one_shot_moments)
-
-
-def release_moments(
-    people: Population, config: MomentsConfig, curator: Curator
-) -> Iterator[Profile]:
-    """What everybody may know, after each of the two stages."""
+    norm, size = norm_of(config.budget), _size(people, config)
     public = public_features(people, config.item_features)
-    norm = norm_of(config.budget)
+    curator = Curator(plan(_parts(people, norm, size), config.budget), rng, journal)
     width = people.high - people.low
     offsets = release_offsets(people, curator, norm, public)
     first = Profile(
@@ -280,15 +232,13 @@ def release_moments(
     if public is not None:
         tastes = TASTE_SD * width * public
         first = replace(first, features=np.hstack([first.features, tastes]))
-    yield first
-    size = _size(people, config)
+    yield Learning(1, first, curator.made(), curator.rest())
     factors = release_item_factors(people, first, offsets, config.rank, size, curator, norm)
-    yield replace(first, features=np.hstack([first.features, factors]))
+    second = replace(first, features=np.hstack([first.features, factors]))
+    yield Learning(2, second, curator.made(), curator.rest())
 
 
-def fit_moments(group: Group, learned: Profile) -> FactorModel:
-    """What each user adds alone to what was released: their own coefficients."""
-    return model_with_offsets(learned.base, learned.features, learned.fits(group))
+one_shot_moments = in_memory(learn_one_shot_moments)
 
 
 def _size(people: Population, config: MomentsConfig) -> int:

@@ -41,6 +41,7 @@ from dpmc_core.completion.common.profiles import (
     fit_users,
     model_with_offsets,
     own_means,
+    residuals,
 )
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.config import Config
@@ -294,19 +295,35 @@ def _deviations(
 
 
 @dataclass(frozen=True, eq=False)
-class _Means:
-    """What everybody may know: how much each item is worth to a user without a mean of their own,
-    in rating units (n_items,).
+class Profile:
+    """What everybody knows of items, and users fit alone: ``base`` (n_items,) in rating units, and
+    ``features`` (n_items×p) whose coefficients they find by a ridge with λ = ``reg``.
     """
 
-    offsets: FloatArray
+    base: FloatArray
+    features: FloatArray
+    reg: float
+
+    def fits(self, group: Group) -> FloatArray:
+        """Every user's coefficients (n_users×p)."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        return fit_users(ratings, targets, self.features, self.reg, group.pool)
+
+    def left(self, group: Group) -> FloatArray:
+        """What the users' fits leave of their ratings."""
+        ratings = group.ratings
+        targets = ratings.values - self.base[ratings.items]
+        return residuals(ratings, targets, self.features, self.fits(group))
 
     def model(self, group: Group) -> FactorModel:
-        return fit_means(group, self.offsets)
+        """What each user adds alone to what was released: their own coefficients."""
+        return model_with_offsets(self.base, self.features, self.fits(group))
 
     def penalty(self, model: FactorModel) -> float:
-        means = model.user_factors[:, 1]
-        return MEAN_PULL * float(np.vdot(means, means))
+        """λ times the squares of users' coefficients."""
+        fits = model.user_factors[:, 1:]
+        return self.reg * float(np.vdot(fits, fits))
 
 
 def learn_private_means(
@@ -323,19 +340,11 @@ def learn_private_means(
     parts = plan(offset_parts(people, norm, MEANS_SHARES), config.budget)
     curator = Curator(parts, rng, journal)
     offsets = release_offsets(people, curator, norm).offset + centre(people)
-    yield Learning(1, _Means(offsets), curator.made(), curator.rest())
+    profile = Profile(offsets, np.ones((people.n_items, 1)), MEAN_PULL)
+    yield Learning(1, profile, curator.made(), curator.rest())
 
 
 private_means = in_memory(learn_private_means)
-
-
-def fit_means(group: Group, offsets: FloatArray) -> FactorModel:
-    """Each user's own mean over what was released."""
-    ratings = group.ratings
-    one = np.ones((ratings.n_items, 1))
-    pool = group.pool
-    means = fit_users(ratings, ratings.values - offsets[ratings.items], one, MEAN_PULL, pool)
-    return model_with_offsets(offsets, one, means)
 
 
 ALGORITHMS = (

@@ -18,14 +18,12 @@ from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
-    fit_users,
     model_with_offsets,
     residuals,
     squared_residuals,
 )
 from dpmc_core.completion.common.step import Step, check_rank
-from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.offsets import offset_parts, release_offsets, user_weights
+from dpmc_core.completion.offsets import Profile, offset_parts, release_offsets, user_weights
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
@@ -72,8 +70,7 @@ def private_svd(
     base = offsets.offset + centre(ratings)
     one = np.ones((ratings.n_items, 1))
     targets = ratings.values - base[ratings.items]
-    with Workers(workers) as pool:
-        means = fit_users(ratings, targets, one, MEAN_PULL, pool)
+    means = Profile(base, one, MEAN_PULL).fits(people.whole)
     left = np.clip(residuals(ratings, targets, one, means), -clip, clip)
     vectors = np.zeros((ratings.n_items, 0))
     projected = np.zeros((ratings.n_users, 0))

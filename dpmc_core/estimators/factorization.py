@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Places, Samples
+from dpmc_core.datasets.samples import Places, Samples, unit_columns
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.estimators.comparison import Standing, generator_of
 from dpmc_core.factorization.blocks import fit_coefficients
@@ -71,7 +71,7 @@ class _Factorization(
         average. Computed without noise: for who holds the rows.
         """
         check_is_fitted(self)
-        columns = _unit_columns(self._rows(X, reset=False))
+        columns = np.asarray(unit_columns(self._rows(X, reset=False).T))
         fits = fit_coefficients(columns, self.components_.T, sweeps=_SWEEPS)
         mean = columns.mean(axis=1)
         along = columns.T @ (mean / max(float(np.linalg.norm(mean)), 1e-300))
@@ -186,7 +186,7 @@ class PrivateNMF(_Factorization):
         rng = generator_of(self.random_state, private=True)
         # places beyond the rows are empty: fewer rows than parts change nothing that is released
         places = Places(np.arange(len(rows)), max(len(rows), config.rank))
-        samples = Samples(values=_unit_columns(rows), unit="image", name="rows", of=places)
+        samples = Samples(values=unit_columns(rows.T), unit="image", name="rows", of=places)
         ledger = Ledger()
         try:
             for step in algorithm(samples, config, rng):
@@ -216,14 +216,6 @@ class PrivateNMF(_Factorization):
         check_is_fitted(self)
         delta, secret = self._stated
         return state(self.ledger_, delta, secret=secret)
-
-
-def _unit_columns(rows: FloatArray) -> FloatArray:
-    """Rows (n×D) as columns of length 1 (D×n), zeros where a row is; each from that row alone."""
-    largest = rows.max(axis=1, keepdims=True)
-    scaled = rows / np.where(largest > 0, largest, 1.0)
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.asarray((scaled / np.where(lengths > 0, lengths, 1.0)).T)
 
 
 def _checked(kind: type, **values: Any) -> Any:

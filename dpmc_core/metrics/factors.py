@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
 
@@ -62,12 +62,7 @@ def column_errors(
 
 def likeness(first: FloatArray, second: FloatArray) -> FloatArray:
     """Cosines between the columns of two dictionaries (K₁×K₂); 0 for empty columns."""
-
-    def unit(table: FloatArray) -> FloatArray:
-        lengths = np.linalg.norm(table, axis=0)
-        return np.asarray(table / np.where(lengths > 0, lengths, 1.0))
-
-    return np.asarray(unit(first).T @ unit(second))
+    return np.asarray(unit_columns(first).T @ unit_columns(second))
 
 
 def match_parts(reference: FloatArray, other: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -125,8 +120,8 @@ def top_words(
     ]
 
 
-def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
-    """Mean normalised pointwise mutual information of each topic's ``count`` top words (K,), from
+def npmi(samples: Samples, dictionary: FloatArray) -> FloatArray:
+    """Mean normalised pointwise mutual information of each topic's top words (K,), from
     −1 (never together) to 1 (always together).
 
     log(p(a,b)/p(a)p(b)) / −log p(a,b) over pairs, probabilities as shares of documents, counted by
@@ -140,7 +135,7 @@ def npmi(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> Fl
         raise DataError("Coherence is for documents; these are images.")
     from gensim.topic_coherence import probability_estimation, segmentation  # slow to import
 
-    terms = topic_terms(dictionary, count)
+    terms = topic_terms(dictionary)
     out = np.full(len(terms), math.nan)
     usable = [k for k, rows in enumerate(terms) if len(rows) >= 2]
     if not usable:
@@ -173,7 +168,7 @@ def _npmi_of_pair(first: int, second: int, both: int, documents: int) -> float:
     return math.log(both * documents / (first * second)) / math.log(documents / both)
 
 
-def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> FloatArray:
+def tc_w2v(samples: Samples, dictionary: FloatArray) -> FloatArray:
     """Mean pairwise cosine of each topic's top words (K,) under a word2vec trained on the same
     documents (O'Callaghan et al. 2015).
 
@@ -191,7 +186,7 @@ def tc_w2v(samples: Samples, dictionary: FloatArray, count: int = TOP_WORDS) -> 
         keep_words(samples, learned_words(samples.texts, samples.words))
     vectors_of = _vectors[samples]
     out = np.full(dictionary.shape[1], math.nan)
-    for k, rows in enumerate(topic_terms(dictionary, count)):
+    for k, rows in enumerate(topic_terms(dictionary)):
         words = [samples.words[row] for row in rows if samples.words[row] in vectors_of]
         if len(words) < 2:
             continue

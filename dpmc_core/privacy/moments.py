@@ -57,8 +57,6 @@ def sum_part(
     norm: int,
     coordinates: int,
     share: float,
-    source: str = "",
-    count: int = 1,
     unit: Unit = "user",
     non_negative: bool = False,
 ) -> Part:
@@ -68,7 +66,7 @@ def sum_part(
     l1 = clip if norm == 1 else math.sqrt(coordinates) * clip
     text = (
         f"dpmc_core.privacy.moments: one {unit} moves the sum by at most {clip:g} in the "
-        f"ℓ{norm} norm{source}"
+        f"ℓ{norm} norm"
     )
     return Part(
         what=what,
@@ -77,7 +75,6 @@ def sum_part(
         coordinates=coordinates,
         share=share,
         source=text,
-        count=count,
         unit=unit,
         apart=non_negative,
         bounded_in=norm,
