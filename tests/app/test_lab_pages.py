@@ -189,7 +189,8 @@ def test_failed_runs_are_told_and_no_guarantee_is_claimed(own_store: Path) -> No
 def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
     """Figures that a study of ours answers are drawn by it, where its data are of their kind."""
     by_study = {f"dpals-figure-{n}" for n in (5, 8, 9, "9b", 10, 11, 12)}
-    by_study |= {"dpals-theorem-2", "nmf-figure-6", "nmf-figure-10", "thesis-section-5.2"}
+    by_study |= {f"dpals-{x}" for x in ("theorem-2", "lemma-4", "remark-4", "remark-5", "remark-6")}
+    by_study |= {"nmf-figure-6", "nmf-figure-10", "nmf-section-4.1", "thesis-section-5.2"}
     app = open_page(f"papers?p_paper={paper}")
     for entry in (e for e in ENTRIES if e.paper == paper):
         app.set(**{f"p_entry_{paper}": entry.id})
