@@ -92,8 +92,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         if "choice" in result:
             nominal = "nominal " * statement.nominal
             print(
-                f"best of {arguments.best_of:g} such runs on average: {nominal}ε = "
-                f"{three(epsilon)} at δ = {delta:g} (privacy/choice.py)"
+                f"best of {arguments.best_of:g} such runs on average, by a score that is among "
+                f"the releases: {nominal}ε = {three(epsilon)} at δ = {delta:g} (privacy/choice.py)"
             )
     return result
 

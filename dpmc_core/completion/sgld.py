@@ -35,7 +35,7 @@ from dpmc_core.completion.common.step import check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, value_clip_of
 from dpmc_core.completion.dpals.preprocessing import Preparation
 from dpmc_core.completion.dpals.rounds import Basis
-from dpmc_core.completion.dpals.solver import LearnedItems, gradients
+from dpmc_core.completion.dpals.solver import FARTHEST, LearnedItems, gradients
 from dpmc_core.config import Config, parameters
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
@@ -121,6 +121,7 @@ def learn_sgld(
     for step in range(1, config.rounds + 1):
         exact = partial(people.total, gradients, basis, items, items)
         items = items + rate * (curator.release("gradients", exact) - config.reg * items)
+        items = np.clip(items, -FARTHEST, FARTHEST)
         yield Learning(step, LearnedItems(basis, items), curator.made(), curator.rest())
 
 

@@ -229,7 +229,7 @@ def contaminate(
 
     As in the paper the noise is added on the scale where the brightest pixel of an image is 1, and
     what falls below 0 becomes 0. The paper does not say how it keeps its data non-negative; cutting
-    at 0 is ours. Spoiled columns are longer than 1, as they are in the paper: what needs a bound on
+    at 0 is ours. Spoiled columns of length 1 grow longer, as in the paper: what needs a bound on
     them clips them. Which places are hit follows from how many were given, and what hits one from
     its place: what one image holds moves no other. Raises ``DataError`` for text.
     """

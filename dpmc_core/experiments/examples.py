@@ -1,10 +1,13 @@
 """The sweeps and studies that come with the app: their runs, read as those of a run store are."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import Any
 
+from dpmc_core.errors import DataError
 from dpmc_core.experiments.store.records import Record, Runs, record_for
 from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import StudySpec
@@ -50,8 +53,10 @@ def example(group: str, name: str) -> Example:
     raw = _read(group)[name]
     spec = (SweepSpec if group == "tradeoffs" else StudySpec).from_dict(raw["spec"])
     metadata = raw["made"]
-    runs = []
-    for planned, row in zip(spec.plan(), raw["runs"], strict=True):
+    plan, runs = tuple(spec.plan()), []
+    if raw["order"] != _order(plan):
+        raise DataError(f"The stored runs of {group}, {name}, are of a plan in another order.")
+    for planned, row in zip(plan, raw["runs"], strict=True):
         record = record_for(
             planned.spec,
             **dict(zip(_NUMBERS, row, strict=False)),
@@ -61,6 +66,12 @@ def example(group: str, name: str) -> Example:
         )
         runs.append((planned, record))
     return Example(spec=spec, runs=tuple(runs), metadata=metadata)
+
+
+def _order(plan: Iterable[Planned]) -> str:
+    """A digest of what the runs of a ``plan`` are of, in their order: rows are stored without."""
+    text = json.dumps([(run.settings, run.replicate) for run in plan], default=float)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def names(group: str) -> tuple[str, ...]:
@@ -86,5 +97,7 @@ def write(group: str, name: str, spec: ManyRuns, store: Runs, metadata: JsonObje
         for _, record in finished(spec, store, whole=True)
     ]
     old = json.loads(FILES[group].read_text(encoding="utf-8")) if FILES[group].exists() else {}
-    new = {**old, name: {"spec": spec.as_dict(), "made": metadata, "runs": rows}}
+    order = _order(spec.plan())
+    one = {"spec": spec.as_dict(), "made": metadata, "order": order, "runs": rows}
+    new = {**old, name: one}
     FILES[group].write_text(json.dumps(new) + "\n", encoding="utf-8")

@@ -74,11 +74,12 @@ class AllUnits(Units):
 @dataclass(frozen=True, eq=False)
 class Selection:
     """The ``rows`` (M,) of the data that take part, and for text the ``idf`` (M,) that follows from
-    what was released of them.
+    what was released of them; ``lengthened`` images are brought to length 1 where they are shorter.
     """
 
     rows: NDArray[np.intp]
     idf: FloatArray | None
+    lengthened: bool = False
 
     def columns(self, group: UnitGroup) -> Matrix:
         """What the units of a group contribute (M×N, columns of length at most 1): images cut to
@@ -87,7 +88,12 @@ class Selection:
         idf = self.idf
         if idf is None:
             assert isinstance(group.samples.values, np.ndarray)
-            return clipped_columns(group.samples.values, 1.0)
+            values = clipped_columns(group.samples.values, 1.0)
+            if not self.lengthened:
+                return values
+            length = np.linalg.norm(values, axis=0)
+            shorter = (length > 0) & (length < 1 - 1e-9)
+            return np.asarray(values / np.where(shorter, length, 1.0))
         counts = group.samples.counts
         assert counts is not None
 

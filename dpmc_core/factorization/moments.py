@@ -5,7 +5,8 @@ costs privacy:
 
 * *Centre before squaring.* The mean leaves first. Each unit then takes its part along the mean out
   of its own column; what is left has a typical length e, which follows from the released mean
-  because columns have length 1: e² = 1 − ‖mean‖². In units of e it is cut to length 0.9, so its
+  because columns have length 1 (each image is brought to it, from itself alone): e² = 1 − ‖mean‖².
+  In units of e it is cut to length 0.9, so its
   second moment moves by at most 0.81 (a column itself would move it by 1/e², ten times as much for
   faces).
 * *A public basis for images.* Neighbouring pixels look alike: that is known before any face is
@@ -247,7 +248,8 @@ def learn_moments(
         rng = np.random.default_rng(int(seed[0]))
     wide = keep_rows(units, curator, max(sizes.rows, sizes.after))
     selection = wide.fewer(sizes.rows)
-    steps = _from_moments(units, selection, sizes, config, curator, rng)
+    even = replace(selection, lengthened=True)  # e follows from the mean only at length 1
+    steps = _from_moments(units, even, sizes, config, curator, rng)
     for k, dictionary in enumerate(steps, start=1):
         whole = selection.spread(dictionary, units.dimension)
         if k == 2 and config.refinements:

@@ -208,7 +208,9 @@ class Staircase(Mechanism):
         """
         variance = limits.check("variance", variance)
         sensitivity = limits.check("sensitivity", sensitivity)
-        cls._taking("with_variance", shape)
+        for name, value in shape.items():
+            allowed = "left out: γ is the one of least variance"
+            raise ParameterError(f"{name} in {cls.__name__}.with_variance", value, allowed)
 
         def of(e: float) -> float:
             return cls(epsilon=e, sensitivity=sensitivity).variance

@@ -34,6 +34,7 @@ from dpmc_core.completion.spectral import (
 )
 from dpmc_core.datasets.ratings import Ratings, likes, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
+from dpmc_core.errors import ParameterError
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget, GivenSigma
 from dpmc_core.privacy.compare import dpals_counts
@@ -302,6 +303,36 @@ def test_steps_of_sgld_go_down_the_energy_that_its_posterior_bound_is_of() -> No
         step[place] = 1e-5
         up, down = ((energies(v).sum() + 0.4 * np.sum(v**2)) for v in (start + step, start - step))
         assert moved[place] == pytest.approx(-rate * (up - down) / 2e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("solver", "config"),
+    [
+        (sgld, SGLDConfig(rank=2, rounds=400, step_size=100.0)),
+        (
+            dpals,
+            DPALSConfig(
+                rank=2, solve="gradient", iterations=10, gradient_steps=40, learning_rate=10.0
+            ),
+        ),
+    ],
+    ids=["sgld", "dpals by gradient steps"],
+)
+def test_whether_a_diverging_chain_stays_finite_depends_on_nobody(solver, config) -> None:
+    """Far beyond where products of factors overflow, in which only a rated item would be lost."""
+    config = replace(config, budget=Budget(epsilon=1.0))
+    for seed in range(3):
+        items = last_of(solver, SMALL, config, seed).model.item_factors
+        assert np.isfinite(items).all()
+    assert np.abs(items).max() > 1e40  # it does diverge
+
+
+def test_given_vectors_are_asked_for_before_anything_is_released() -> None:
+    config = DPALSConfig(rank=2, user_sample="given", budget=Budget(epsilon=1.0))
+    rng = R(0)
+    with pytest.raises(ParameterError, match="not known for these data"):
+        next(dpals(replace(SMALL, truth=None), config, rng))
+    assert rng.random() == R(0).random()
 
 
 def test_the_posterior_argument_has_an_epsilon_of_its_own() -> None:

@@ -329,6 +329,17 @@ def test_unit_maximum_has_the_papers_bound_over_the_root_of_the_pixels() -> None
     assert moved <= step.releases[1].l2_sensitivity < 4 * moved
 
 
+def test_moments_of_images_do_not_depend_on_how_bright_these_are() -> None:
+    """Each is brought to length 1 from itself alone: e² = 1 − ‖mean‖² holds of no shorter ones."""
+    faces = cartoon_faces(300, 1)
+    config = MomentConfig(rank=4, budget=Budget(epsilon=5.0))
+    first, second = (
+        [*moment_nmf(samples, config, np.random.default_rng(0))][-1].dictionary
+        for samples in (faces, unit_maximum(faces))
+    )
+    np.testing.assert_allclose(first, second, atol=1e-6)
+
+
 @pytest.mark.nightly
 def test_more_faces_bring_the_true_parts_out() -> None:
     shares = []

@@ -151,6 +151,7 @@ def test_gaussian_calibration_at_its_ends() -> None:
         (lambda: Laplace(scale=-1), "scale = -1"),
         (lambda: Gaussian(scale=math.inf), "scale = inf"),
         (lambda: Huber.with_variance(0.9), "unit-scale"),
+        (lambda: Staircase.with_variance(2.0, gamma=0.3), "γ is the one of least variance"),
         (lambda: Staircase(epsilon=0, sensitivity=1), "epsilon = 0"),
         (lambda: Staircase(epsilon=1, sensitivity=1, gamma=2), "gamma = 2"),
         (lambda: Laplace(scale=1).delta(-1, 1), "epsilon = -1"),

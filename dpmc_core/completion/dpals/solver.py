@@ -31,6 +31,8 @@ from dpmc_core.privacy.budget import Curator, Journal
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
 
 Stream = Callable[[int], FloatArray] | None
+FARTHEST = 1e50
+"""Where a diverging chain of steps is held: whether a product overflows must depend on nobody."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,8 @@ def begin(
     public = public_features(people, config.item_features)
     if public is not None and config.implicit:
         raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
+    if config.user_sample == "given":
+        given_vectors(None if people.whole is None else people.whole.ratings, config)
     value_clip = value_clip_of(people, config)
     salt = int(curator.once("salt", lambda: np.array([rng.integers(2**63)]))[0])
     prepared = prepare(
@@ -163,6 +167,7 @@ def _descended(
         uphill = curator.release("gradients", exact) - reg * out[learned]
         out = out.copy()
         out[learned] += config.learning_rate * uphill / curvature
+        out = np.clip(out, -FARTHEST, FARTHEST)
     return out
 
 
@@ -175,17 +180,24 @@ def gradients(
     return rounds.gradients(clipped, moved, group.pool)[basis.prepared.frequent]
 
 
+def given_vectors(ratings: Ratings | None, config: DPALSConfig) -> FloatArray:
+    """The users' vectors that made these ``ratings``: they are known only of synthetic data, in
+    memory. Raises ``ParameterError``.
+    """
+    truth = None if ratings is None else ratings.truth
+    if truth is None or truth.left.shape[1] != config.rank:
+        allowed = "all or part: vectors of this rank are not known for these data"
+        raise ParameterError("user_sample", "given", allowed)
+    return truth.left
+
+
 def _users(group: Group, basis: Basis, items: FloatArray, step: int | None = None) -> FloatArray:
     """Every user's vector on the items' factors, unclipped, for round ``step`` or the model; kept
     in memory for the next round where both are on the same ratings. Given vectors are those that
     made the data. Raises ``ParameterError`` where these are not known, or not of this rank.
     """
     if basis.config.user_sample == "given":
-        truth = group.ratings.truth
-        if truth is None or truth.left.shape[1] != basis.config.rank:
-            allowed = "all or part: vectors of this rank are not known for these data"
-            raise ParameterError("user_sample", "given", allowed)
-        return truth.left
+        return given_vectors(group.ratings, basis.config)
     if basis.config.user_sample == "part" and step is not None:
         return rounds_of(group, basis).users(items, group.pool, step)
 

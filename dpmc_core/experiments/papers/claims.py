@@ -220,7 +220,7 @@ def _interactions(entry: str, result: PaperResult) -> list[str]:
     out = []
     for title, each, printed in able:
         c = Comparison.of_runs(each.tolist(), together=len(able))
-        word = f"the error rises {'more' if c.mean > 0 else 'less'} in the first"
+        word = f"the difference is {'larger' if c.mean > 0 else 'smaller'} in the first"
         out.append(
             f"**{title}**, difference of paired differences: {c.mean:+.4f} ± {c.half_width:.2g} "
             f"(95 % for all such sentences of a table together): "

@@ -184,7 +184,8 @@ def _by_rate(s: Settings, axis: str = "n_users") -> list[Cell]:
     lines = {f"{_title(name)}{at}": _private(s, name, total) for name in names}
     quiet = {"DPALS, no noise": _quiet("dpals")}
     if axis == "epsilon":
-        places = [e for e in EPSILONS if e <= 10]  # below log 1/δ, as Theorem 2 asks
+        delta = limits.check("account_delta", s.get("delta", 1e-5))
+        places = [e for e in EPSILONS if e < math.log(1 / delta)]  # as Theorem 2 asks
         ends = _along(s, axis, _ends(places), quiet, fresh=True)
         return _along(s, axis, places, lines, fresh=True) + ends
     lines |= quiet
@@ -194,7 +195,7 @@ def _by_rate(s: Settings, axis: str = "n_users") -> list[Cell]:
         cell
         for title, line in lines.items()
         for share in (1 / 4, 1 / 2, 1, 2, 4)
-        for of_them in ({**line, "items_per_user": max(round(share * k), 1)},)
+        for of_them in ({**line, "item_share": 1.0, "items_per_user": max(round(share * k), 1)},)
         for cell in _along(s, axis, [round(share * m)], {title: of_them}, fresh=True)
     ]
 
@@ -204,12 +205,13 @@ def _sizes(users: int) -> list[int]:
 
 
 def _regressions(s: Settings) -> list[Cell]:
-    """One iteration of DPALS on given users' vectors, every regression seen by every user."""
+    """One iteration of DPALS on given users' vectors, all items learned."""
     data = RunSpec.fitting(s, **_quiet("dpals")).data
     users, m = data.sizes
     one: Settings = {
         **s,
         "observed": 1.0,
+        "item_share": 1.0,
         "items_per_user": m,
         "iterations": 1,
         "user_sample": "given",

@@ -72,10 +72,14 @@ def _on_a_log_axis(epsilons: Sequence[float]) -> list[float]:
 
 
 def by_number(
-    of_each: Mapping[str, Sequence[float]], what: str, numbers: Sequence[int], delta: float
+    of_each: Mapping[str, Sequence[float]],
+    what: str,
+    numbers: Sequence[int],
+    delta: float,
+    whose: str = "for all of them",
 ) -> Drawn:
-    """ε for ``numbers`` of ``what``, one line for each mechanism's name."""
-    title = f"ε for all of them (log scale), δ = {power(delta)}"
+    """ε (``whose`` it is) for ``numbers`` of ``what``, one line for each mechanism's name."""
+    title = f"ε {whose} (log scale), δ = {power(delta)}"
     fig = figure(f"{what} (log scale)", title, log_x=True, log_y=True)
     lines = [
         Line(IDENTITY[name], numbers, _on_a_log_axis(epsilons))

@@ -297,7 +297,9 @@ def choice(counts: Counts) -> None:
     sentence = f"The best of 10 such runs on average has a {nominal}ε of {totals}."
     st.markdown(sentence)
     show(
-        charts.by_number(of_each, "mean number of runs", charts.MEAN_RUNS, question.delta),
+        charts.by_number(
+            of_each, "mean number of runs", charts.MEAN_RUNS, question.delta, "of the best run"
+        ),
         "choice",
         sentence,
     )

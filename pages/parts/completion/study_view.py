@@ -1,7 +1,7 @@
 """Studies on the *Completion* page: many runs for one question, and popularity skew."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -130,7 +130,8 @@ def study_sentences(result: StudyResult) -> list[str]:
         return _minima(by_name)
     if result.spec.study.log_y:
         return _rates(result, by_name)
-    out = [_special(result, by_name)]
+    gradient = result.spec.kind == "gradient"
+    out = _steps_or_sums(by_name) if gradient else [_special(result, by_name)]
     if result.spec.kind == "sampling":
         out += _effects(by_name)
     if result.spec.kind == "people" and _falls(next(iter(by_name.values()))):
@@ -198,8 +199,6 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
         return _more_people(by_name)
     if kind == "projection":
         return _least(by_name)
-    if kind == "gradient":
-        return _steps_or_sums(by_name)
     if kind != result.spec.kind or kind == "sampling":
         return _best_private(by_name, kind)
     lines: dict[float, list[str]] = {}
@@ -310,25 +309,31 @@ def _least(by_name: dict[str, list[Point]]) -> str:
     return f"{where}, no way of projecting has significantly less error than all others."
 
 
-def _steps_or_sums(by_name: dict[str, list[Point]]) -> str:
-    """Where gradient steps have less error than noisy sums, or more whatever their number; paired
-    by seed, at 95 % for all differences together (Bonferroni).
+def _steps_or_sums(by_name: dict[str, list[Point]]) -> list[str]:
+    """Where gradient steps have less error than noisy sums, then which have more; paired by seed,
+    at 95 % for all differences together (Bonferroni).
     """
-    sums, *steps = by_name.values()
-    together = sum(map(len, steps))
-    pairs = [(p, p.minus(q, together)) for one in steps for p, q in zip(one, sums, strict=False)]
-    less = sorted((p for p, apart in pairs if apart.better), key=lambda p: p.x)
-    never = {p.x for p, _ in pairs} - {p.x for p, apart in pairs if not apart.worse}
-    places = [dict.fromkeys(f"{x:g}" for x in xs) for xs in ((p.x for p in less), sorted(never))]
-    words = [
-        f"{word} error at ε = {', '.join(some)}"
-        for word, some in zip(("less", "more"), places, strict=True)
-        if some
+    (_, sums), *steps = by_name.items()
+    together = sum(len(points) for _, points in steps)
+    standings = {
+        line: Standings.of((p.x, p.minus(q, together)) for p, q in zip(points, sums, strict=False))
+        for line, points in steps
+    }
+
+    def at(xs: Iterable[float]) -> str:
+        return f"error at ε = {', '.join(f'{x:g}' for x in sorted(set(xs)))}"
+
+    more = [
+        f"**{line}** have more {at(one.worse)} than noisy sums."
+        for line, one in standings.items()
+        if one.worse
     ]
-    if not words:
-        return "No difference is detected between noisy gradient steps and noisy sums."
-    against = _beside(less or sums)
-    return f"Noisy gradient steps have {' and '.join(words)} than noisy sums{against}."
+    less = {x for one in standings.values() for x in one.better}
+    if not less:
+        first = "Noisy gradient steps nowhere have significantly less error than noisy sums."
+        return [first, *more]
+    best = [p for line, points in steps for p in points if p.x in standings[line].better]
+    return [f"Noisy gradient steps have less {at(less)} than noisy sums{_beside(best)}.", *more]
 
 
 def _half(point: Point) -> float:
