@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_app import grave, press, ran, reads, ready, verdict_says
-from tests.browser.test_every_page import TOO_WIDE, VERDICT, look, seen
+from tests.browser.test_every_page import TOO_WIDE, VERDICT, seen
 from tests.browser.test_tasks import menu, slid
 
 pytestmark = pytest.mark.browser
@@ -99,21 +99,24 @@ def test_a_game_presented_shows_its_rounds_on_a_projector(
     assert all("rotate" not in (one or "") for one in turned)
 
 
-def test_a_presented_run_is_replayed_above_the_bar(page: Page, app_url: str) -> None:
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768)])
+def test_a_presented_run_is_replayed_above_the_bar(
+    browser: Browser, app_url: str, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
     seen(page, f"{app_url}/completion?run=1&present=true")
     verdict_says(page, "After iteration", timeout=180_000)
-    for width, height in ((1280, 720), (1024, 768)):
-        look(page, "light", width, height)
-        replay, bar, figure = (
-            page.locator(name).first.bounding_box()
-            for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
-        )
-        assert replay is not None
-        assert bar is not None
-        assert figure is not None
-        assert replay["y"] + replay["height"] <= bar["y"] + 2
-        # beside two lines of verdict on a narrow projector
-        assert figure["height"] >= 0.645 * height
+    replay, bar, figure = (
+        page.locator(name).first.bounding_box()
+        for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
+    )
+    assert replay is not None
+    assert bar is not None
+    assert figure is not None
+    assert replay["y"] + replay["height"] <= bar["y"] + 2
+    assert figure["height"] >= 0.645 * height  # beside two lines of verdict on a narrow projector
+    context.close()
 
 
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
