@@ -322,10 +322,17 @@ def _runs_of(study: StudyResult) -> str:
     base = study.spec.base
     protection = "Noise ends before the runs do: nothing is protected."
     if study.spec.study.protected:
+        noisy = {
+            line: points[0].spec.card.guarantee
+            for line, points in study.lines().items()
+            if points[0].spec.noise.mechanism != "none"
+        }
         protection = (
             f"ε is the guaranteed total of one run at δ = {power(base.noise.delta)} for one "
             f"{base.card.unit}; lines without noise and the dotted baselines protect nobody."
-        )
+        ) * any(noisy.values())
+        if nominal := [line for line, guarantee in noisy.items() if not guarantee]:
+            protection += f" The ε of {', '.join(nominal)} is nominal: nothing is guaranteed there."
     return (
         f"{len(study.runs)} runs on synthetic data ({base.data.amounts}), up to "
         f"{study.spec.seeds} seeds a point; means with 95 % t-intervals. {protection}"
