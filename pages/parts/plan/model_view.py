@@ -56,7 +56,7 @@ def figure_of_runs(search: Search) -> Drawn:
     y_title = f"{name} − best baseline" if against else name
     notes = f"{unit}; {better} is better" if unit else f"{better} is better"
     axis = AXES[plan.vary]
-    fig = figure(f"{axis} (log scale)", f"{y_title}<br>({notes})", height=420, log_x=True)
+    fig = figure(f"{axis} (log scale)", f"{y_title}<br>({notes})", height=390, log_x=True)
     sign = 1.0 if task.less_is_better else -1.0
     rows = []
     for probe in sorted(search.probes, key=lambda one: one.place):

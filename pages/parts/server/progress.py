@@ -37,14 +37,16 @@ def duration(seconds: float) -> str:
 def span(seconds: float) -> str:
     """Say how long something will take that is known to within a factor of two.
 
-    >>> span(0.4), span(1.3), span(8), span(300)
-    ('a second', '1–3 s', '5–20 s', '3–10 min')
+    >>> span(0.4), span(1.3), span(8), span(45), span(100), span(300)
+    ('a second', '1–3 s', '5–20 s', '½–2 min', '1–3 min', '3–10 min')
     """
     low, high = duration(seconds / 1.6), duration(seconds * 2)
     number, unit = low.split()
     if low == high or number == "a":
         return low if low == high else f"1–{high}"
-    return f"{number}–{high}" if high.endswith(unit) else f"{low} to {high}"
+    if not high.endswith(unit):  # in the larger one
+        number = "½" if seconds / 1.6 < 0.75 * (60 if high.endswith("min") else 3600) else "1"
+    return f"{number}–{high}"
 
 
 def standing(job: Job, step: str) -> str:
