@@ -32,18 +32,10 @@ from dpmc_core.partitioned.generate import Skewed, write_skewed
 from dpmc_core.partitioned.partition import Layout
 from dpmc_core.partitioned.population import Partitions, found_in
 from dpmc_core.partitioned.source import open_folder, read_rows
-from dpmc_core.privacy.budget import Budget
+from dpmc_core.privacy.budget import Budget, Journal
 
 RANK, SWEEPS, TURNS, PER_FILE = 32, 4, 3, 5_000_000
 BUDGET = Budget(epsilon=100.0)  # so much that both sets' second moments are of 2,000 items
-
-
-class Nothing:
-    """A journal that keeps nothing: the benchmark stops nowhere."""
-
-    def once(self, name: str, make: Any, rng: np.random.Generator, planned: Any = None) -> Any:
-        """See ``privacy.budget.Journal``."""
-        return make()
 
 
 def quiet(what: str, done: int, of: int) -> None:
@@ -76,11 +68,11 @@ def released(people: Population) -> dict[str, float]:
     """Seconds until everything of one-shot moments and of private means was released."""
     rng = np.random.default_rng(0)
     began = time.perf_counter()
-    for _ in learn_one_shot_moments(people, MomentsConfig(rank=16, budget=BUDGET), rng, Nothing()):
+    for _ in learn_one_shot_moments(people, MomentsConfig(rank=16, budget=BUDGET), rng, Journal()):
         pass
     moments = time.perf_counter() - began
     began = time.perf_counter()
-    list(learn_private_means(people, PrivateMeansConfig(budget=BUDGET), rng, Nothing()))
+    list(learn_private_means(people, PrivateMeansConfig(budget=BUDGET), rng, Journal()))
     return {"moments": moments, "private means": time.perf_counter() - began}
 
 
@@ -137,7 +129,7 @@ class Turns:
             people = Partitions(self._layout, engine, quiet)
             people.doing = "measuring"
             config = ALSConfig(rank=RANK, iterations=SWEEPS)
-            steps = learn_als(people, config, np.random.default_rng(0), Nothing())
+            steps = learn_als(people, config, np.random.default_rng(0), Journal())
             first, *later = sweeps_of(steps)
             sent = sum(worker.held for worker in engine.workers.each) / 1e6
             if again:
