@@ -77,4 +77,7 @@ def test_the_command_counts_a_choice(terminal: Terminal) -> None:
     result = terminal.json(line)
     expected = choice_epsilon(ledger(Gaussian(scale=20.0), 10, 1.0), 10, 1e-5)
     assert result["choice"] == {"mean_runs": 10, "epsilon": pytest.approx(expected)}
-    assert "best of 10 such runs on average: nominal ε = " in terminal.output(line)
+    assert (
+        "best of 10 such runs on average, by a score that is among the releases: nominal ε = "
+        in terminal.output(line)
+    )
