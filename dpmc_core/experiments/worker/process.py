@@ -268,7 +268,7 @@ class Process(ABC):
 class LocalProcess(Process):
     """A process of this machine that takes its ``share`` of it, with a temporary folder of its own
     in ``place`` ("": the system's), which goes when it ends. What it writes arrives in ``inbox``,
-    or with ``raw`` is read from ``outbound`` by whoever started it. Raises ``OSError``.
+    or with ``raw`` is read from ``outbound`` by the thread that started it. Raises ``OSError``.
     """
 
     def __init__(self, share: Share, place: str = "", *, raw: bool = False) -> None:
