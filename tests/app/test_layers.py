@@ -71,7 +71,10 @@ def test_code_loaded_first_exists() -> None:
 def small() -> bytes:
     path = icons._font()
     assert path is not None
-    return icons.with_only(icons.words_of_the_app(), path.read_bytes())
+    layer = icons.Icons(Behind())
+    layer._make(path)
+    assert layer._small is not None
+    return layer._small
 
 
 def shown(font: bytes) -> set[str]:

@@ -18,9 +18,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dpmc_core.errors import DPMCError
+from dpmc_core.experiments.worker.process import Share
+from dpmc_core.experiments.worker.reading import call
+from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.paths import DATA
 from pages.parts.server import logs
-from pages.parts.server.layers import compressed
 from pages.parts.server.layers.layer import Layer
 
 _STATIC = Path(streamlit.__file__).parent / "static" / "static"
@@ -58,11 +61,24 @@ class Icons(Layer):
             await super().answer(scope, receive, send)
 
     def _make(self, path: Path) -> None:
-        compressed.give_way()
+        # in a process of its own: seconds of Python's here would keep every page waiting
+        worker = Worker(Share(nice=19))
         try:
-            self._small = with_only(words_of_the_app(), path.read_bytes())
-        except (ttLib.TTLibError, OSError, LookupError, ValueError) as error:
+            for output in worker.draw(call, ((small_font, path),)):
+                if output is not None and output[1] is not None:
+                    self._small = output[1]
+        except (DPMCError, MemoryError) as error:
             logs.note("icons", problem=f"the whole font goes out: {error}")
+        finally:
+            worker.close()
+
+
+def small_font(path: Path) -> bytes:
+    """The font of ``path`` with the icons that the app can show. Raises ``DPMCError``."""
+    try:
+        return with_only(words_of_the_app(), path.read_bytes())
+    except (ttLib.TTLibError, OSError, LookupError, ValueError) as error:
+        raise DPMCError(str(error)) from None
 
 
 def with_only(words: set[str], font: bytes) -> bytes:
@@ -96,7 +112,6 @@ def _named(font: ttLib.TTFont, letters: dict[str | None, str]) -> Iterator[tuple
                         yield "".join(letters.get(part, " ") for part in parts), ligature.LigGlyph
 
 
-@cache
 def words_of_the_app() -> set[str]:
     """All words of Streamlit's scripts and of the pages that could name an icon."""
     texts = (
