@@ -426,8 +426,8 @@ def _method(result: StudyResult) -> None:
         else f"ε = {three(base.noise.epsilon or 1.0)}"
     )
     protection = (
-        "Every comparison is at 95 % on its own, unless a sentence says that several hold together. "
-        "ε is of one run: the runs of a published study "
+        "Every comparison is at 95 % on its own, unless a sentence says that several hold "
+        "together. ε is of one run: the runs of a published study "
         f"compose. The guaranteed total is at most {most}, at δ = {power(base.noise.delta)}, for "
         "one user added or removed; lines called *no noise* and the dotted baselines protect "
         "nobody."
