@@ -133,7 +133,7 @@ FACTORS: dict[str, dict[str, Any]] = {
 
 
 # others have three; verdicts of many comparisons at once take more
-SEEDS = {"minima": 10, "gradient": 10, "rate-epsilon": 2, "rate-items": 2}
+SEEDS = {"minima": 10, "gradient": 10, "rate-epsilon": 5, "rate-items": 5}
 
 # sizes at which the larger half of each axis is where errors follow a power
 RATES: dict[str, dict[str, Any]] = {

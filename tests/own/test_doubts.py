@@ -233,6 +233,19 @@ def test_columns_of_counts_are_asked_about_and_those_of_ratings_are_not(
     assert set(texts) <= set(own_set.doubts)
 
 
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_a_column_of_averages_is_no_item(decimals: int) -> None:
+    """However it is called and rounded; rounded to whole numbers only its name tells."""
+    means = STARS.mean(axis=1)
+    own_set = read_table(wide_csv(np.column_stack([STARS, means.round(decimals)])))
+    (question,) = own_set.questions
+    assert "'i6' counts or sums up the other columns: passed over." in question.text
+    assert own_set.ratings is not None
+    assert own_set.ratings.n_items == STARS.shape[1]
+    named = wide_csv(np.column_stack([STARS, means.round()])).replace(b"i6", b"Average")
+    assert "'Average' counts" in read_table(named).questions[0].text
+
+
 def test_ids_that_differ_in_blanks_around_them_are_one() -> None:
     rows = [f"{who},i{k},{1 + k % 5}" for k in range(12) for who in ("bob", " bob", "ann ")]
     own_set = read_table(table_of(*rows))

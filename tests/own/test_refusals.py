@@ -104,6 +104,11 @@ TABLES = [
         r"after line 21: .* more than 131,072 characters",
     ),
     (
+        "a.txt",
+        b"1:\n" + b"7,3,2005-09-06\n" * 5 + b"2:\n" + b"9,4,2005-09-07\n" * 9,
+        "the line '1:' says whose the lines below it are",
+    ),
+    (
         "a.csv",
         b"some words and more words\n" * 30,
         "The table has 1 column; one rating a row takes three",

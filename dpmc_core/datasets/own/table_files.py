@@ -172,6 +172,7 @@ SEPARATORS = {
 HEADERS = {"yes": "names of columns", "no": "values"}
 _IN_FOR_COLONS = "\x1f"  # one character, where two separate
 _HEAD, _LONG_HEAD, _LINES = 200_000, 5_000_000, 200  # characters, lines by which it is chosen
+_BLOCK = re.compile(r"\d+: *")  # a line of its own: what the lines below it are about
 _COMMENTS = ("#", "%", "//", "sep=")  # the last for spreadsheets
 FEW = 50  # columns: what these hold stays text, whatever it is
 
@@ -238,6 +239,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
         raise DataError(f"{file} holds no row; a table with at least one is needed.")
     ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
     begin = _begin(rows, best.across)
+    if best.across > 1 and (blocks := [row[0] for row in rows if _BLOCK.fullmatch("".join(row))]):
+        raise DataError(
+            f"{file}: the line {blocks[0]!r} says whose the lines below it are; a user, an item and "
+            "a rating in each line are needed."
+        )
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
     seems, sure = ("yes", True) if names_of_rows else _headed(first, below)

@@ -45,6 +45,7 @@ _NEAR_LEVELS = 3.0  # between two ratings: what is nearer is never far
 _FEW_SLIPS, _RARE_SLIPS = 8, 0.01  # different ones; the share of cells of more than these
 _LOOKED_AT = 200  # rows by which columns are looked at first
 _AT_ONCE = 1_000_000  # cells that are compared at once
+_MEAN = 3  # which of the ways to sum up is that
 _AT_ENDS = 3  # rows at either end of a table that may sum up the others
 _TOTALS = re.compile(
     r"((grand|all|gesamt) ?)?(totals?|totale|totaal|sum|summe|gesamt|insgesamt|mean|average|avg|"
@@ -545,15 +546,15 @@ def _joined(levels: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[int,
 
 
 def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
-    """Columns that say how many of the others are rated, or what these add up to.
+    """Columns that say, or show, how many of the others are rated, or what these add up to.
 
     In at least 98 of 100 rows, and not always the same; empty cells, zeros and codes count as not
     rated.
     """
     names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
-    few = len(names) < 4 and not any(map(_TOTALS.fullmatch, map(str, names)))
-    if few or len(table) < 5:
-        return ()
+    named = tuple(name for name in map(str, names) if _TOTALS.fullmatch(normal(name)))
+    if (len(names) < 4 and not named) or len(table) < 5:
+        return named
     head = table[:_LOOKED_AT]
     in_columns = [(head == code).any(axis=0).mean() for code in CODES]
     codes = [code for code, share in zip(CODES, in_columns, strict=True) if share > 0.25]
@@ -561,8 +562,9 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     for missing in (codes, *([code] for code in codes if len(codes) > 1)):
         some = _sum_up(head, missing)
         if some.any():
-            return tuple(str(name) for name in names[some & _sum_up(table, missing)][:20])
-    return ()
+            shown = (str(name) for name in names[some & _sum_up(table, missing)][:20])
+            return tuple(dict.fromkeys((*named, *shown)))
+    return named
 
 
 def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
@@ -570,11 +572,16 @@ def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bo
     agreed, n_telling, agreed_where_telling = np.zeros((3, 4, columns))
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     with np.errstate(all="ignore"):  # numbers near the largest add up to infinity, which is none
+        whole = ~(table[:_LOOKED_AT] % 1 > 0).any(axis=0)
+        # a mean of whole numbers may have one decimal, another one two
+        rounded = np.where(whole, 0.0, 0.051 if whole.mean() > 0.5 else 0.0051)
         for block in np.array_split(table, max(1, table.size // _AT_ONCE)):
             low = np.fmin(low, np.fmin.reduce(block, axis=0))
             high = np.fmax(high, np.fmax.reduce(block, axis=0))
             for k, way in enumerate(_ways(block, codes)):
                 same, telling = np.isclose(block, way, rtol=1e-3), way != 0
+                if k == _MEAN:
+                    same |= np.abs(block - way) < rounded
                 agreed[k] += same.sum(axis=0)
                 n_telling[k] += telling.sum(axis=0)
                 agreed_where_telling[k] += (same & telling).sum(axis=0)
