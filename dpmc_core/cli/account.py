@@ -18,7 +18,7 @@ from dpmc_core.privacy import (
     state,
     subject,
 )
-from dpmc_core.privacy.choice import choice_epsilon
+from dpmc_core.privacy.account import choice_epsilon
 from dpmc_core.wording import JsonObject, finite, three
 
 _NOISE = ("alpha", "scale", "variance")
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             nominal = "nominal " * statement.nominal
             print(
                 f"best of {arguments.best_of:g} such runs on average, by a score that is among "
-                f"the releases: {nominal}ε = {three(epsilon)} at δ = {delta:g} (privacy/choice.py)"
+                f"the releases: {nominal}ε = {three(epsilon)} at δ = {delta:g} (privacy/account.py)"
             )
     return result
 

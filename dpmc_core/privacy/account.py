@@ -4,6 +4,14 @@ Which accounting method is valid for which ledger, what each rests on, and one t
 
 Rényi: a bound on the Rényi divergence of one release of any kind, at many orders, with and without
 the proofs of docs/huber-composition.md. Converting to (ε, δ) is dp-accounting's.
+
+The best of several private runs, of which nobody knows how many: the best, by a score that each run
+releases within its own ε, of K runs; K is geometric with mean 1/γ and drawn without looking at any
+data (Liu & Talwar 2019, Theorem 3.2: ε-DP runs make a choice that is 3ε-DP). Why 3: let p(y) be the
+probability that a run releases y, and F(y), F(y⁻) that its release is at most, or below, y in the
+order of scores (ties broken by a fixed order). Summed over K the choice is y with probability
+γ·p(y)/((1 − (1 − γ)F(y))·(1 − (1 − γ)F(y⁻))). Between neighbours p(y) changes by a factor within
+exp(±ε), and so does each bracket, γ + (1 − γ)(1 − F): it is a mean of a constant and a probability.
 """
 
 import math
@@ -83,6 +91,32 @@ def zcdp(release: Release, *, published: bool = False) -> float:
     if noise.vector_bounds:
         return float(release_rdp(release, coarse=True)[0])
     return noise.epsilon(release.l1_sensitivity) ** 2 / 2
+
+
+def choice_rdp(rdp: FloatArray, mean_runs: float) -> FloatArray:
+    """Bound the Rényi divergence of the choice at each of ``ORDERS``, from that of one run there.
+
+    ε(a) + 2·min_b((1 − 1/b)·ε(b) + log(1/γ)/b) + log(1/γ)/(a − 1) with γ = 1/``mean_runs``
+    (Papernot & Steinke 2022, Theorem 2, η = 1: K geometric, whose mean is 1/γ). For one run ε(a).
+    """
+    log_runs = math.log(mean_runs)
+    least = np.min((1 - 1 / ORDERS) * rdp + log_runs / ORDERS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chosen = np.where(log_runs > 0, log_runs / (ORDERS - 1), 0.0)
+    return np.asarray(rdp + 2 * least + chosen)
+
+
+def choice_epsilon(ledger: Ledger, mean_runs: float, delta: float) -> float:
+    """Return ε at ``delta`` of the best of ``mean_runs`` runs on average, each with ``ledger``.
+
+    By published results alone. Infinite where releases may fail, or are of a choice already. Raises
+    ``ParameterError``.
+    """
+    mean_runs, delta = limits.check("mean_runs", mean_runs), checked_delta(delta)
+    if ledger.failure or ledger.mean_runs > 1:
+        return math.inf
+    chosen = Ledger(tuple(replace(release, mean_runs=mean_runs) for release in ledger.releases))
+    return best_published(account(chosen, delta)).epsilon
 
 
 OWN_PROOF = (
@@ -227,7 +261,7 @@ def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
     (Dong, Roth & Su 2022, Corollary 3.3, adaptive choices included).
     """
     square = 0.0
-    if ledger.failure:
+    if ledger.failure or ledger.mean_runs > 1:
         return None
     for release in ledger.releases:
         if not isinstance(release.mechanism, Gaussian):
@@ -244,7 +278,10 @@ _MANY = 12
 
 
 def _pure(ledger: Ledger, delta: float) -> Answer:
-    total = sum(r.count * r.mechanism.epsilon(r.l1_sensitivity) for r in ledger.releases)
+    total = sum(
+        (3 if r.mean_runs > 1 else 1) * r.count * r.mechanism.epsilon(r.l1_sensitivity)
+        for r in ledger.releases
+    )
     why = "not available here: Gaussian noise has no pure ε"
     return total, True, why if math.isinf(total) else ""
 
@@ -252,6 +289,7 @@ def _pure(ledger: Ledger, delta: float) -> Answer:
 def _advanced(ledger: Ledger, delta: float) -> Answer:
     from dpmc_core.privacy.losses import optimal_composition_epsilon
 
+    _check_one_run(ledger)
     if len(ledger.releases) > _MANY:
         raise NotApplicable(f"more than {_MANY} kinds of release")
     return optimal_composition_epsilon(ledger, delta), True, ""
@@ -260,19 +298,20 @@ def _advanced(ledger: Ledger, delta: float) -> Answer:
 def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = False) -> Answer:
     from dp_accounting.rdp import compute_epsilon
 
-    total = np.zeros_like(ORDERS)
+    runs = dict.fromkeys((r.mean_runs for r in ledger.releases), np.zeros_like(ORDERS))
     coarse = coarse or len(ledger.releases) > _MANY
     for release in ledger.releases:
-        total += release.count * release_rdp(release, published=published, coarse=coarse)
+        one = release.count * release_rdp(release, published=published, coarse=coarse)
+        runs[release.mean_runs] = runs[release.mean_runs] + one
+    total = sum(choice_rdp(rdp, mean_runs) for mean_runs, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)
     rho = sum(release.count * zcdp(release, published=published) for release in ledger.releases)
     only_gaussian = gaussian_equivalent(ledger) is not None
     proof = "" if published or only_gaussian else " (that ρ by our own proof)"
-    return (
-        float(epsilon),
-        published or not _needs_own_proof(ledger, coarse),
-        f"at order {float(order):.3g}; zCDP ρ = {three(rho)}{proof}",
-    )
+    note = f"at order {float(order):.3g}"
+    if ledger.mean_runs == 1:
+        note += f"; zCDP ρ = {three(rho)}{proof}"
+    return float(epsilon), published or not _needs_own_proof(ledger, coarse), note
 
 
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
@@ -283,6 +322,7 @@ def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
 
 
 def _exact(ledger: Ledger, delta: float) -> Answer:
+    _check_one_run(ledger)
     equivalent = gaussian_equivalent(ledger)
     if equivalent is not None:
         return equivalent.epsilon_at_delta(delta, 1.0), True, "all noise is Gaussian"
@@ -296,6 +336,11 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
         True,
         "one release of one number",
     )
+
+
+def _check_one_run(ledger: Ledger) -> None:
+    if ledger.mean_runs > 1:
+        raise NotApplicable("for the best of several runs only bounds are proved")
 
 
 def _needs_own_proof(ledger: Ledger, coarse: bool) -> bool:

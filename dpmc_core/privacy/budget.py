@@ -34,7 +34,8 @@ class Budget:
 
     ``alpha`` shapes Huber noise. ``norm`` is the vector norm in which a user's contribution is to
     be clipped: ℓ2 for Gaussian noise, ℓ1 for noise whose loss grows with the ℓ1 shift. ``spent``
-    are releases of the same run that are made before it is planned. Raises ``ParameterError``.
+    are releases of the same run that were planned before. ``mean_runs``: the best of so many such
+    runs on average is published, and the budget is that choice's. Raises ``ParameterError``.
     """
 
     epsilon: float
@@ -42,6 +43,7 @@ class Budget:
     family: str = "gaussian"
     alpha: float = 1.5
     spent: tuple[Release, ...] = field(default=(), repr=False)
+    mean_runs: float = field(default=1.0, repr=False)
 
     def __post_init__(self) -> None:
         limits.check("epsilon", self.epsilon)
@@ -129,6 +131,7 @@ class Part:
             source=self.source,
             linf_sensitivity=self.linf,
             kind=self.kind,
+            mean_runs=budget.mean_runs,
         )
 
 

@@ -63,7 +63,10 @@ class Release:
     many times a vector of this kind was released, ``mechanism`` the noise on each coordinate,
     ``source`` where the sensitivities come from. ``failure`` is the probability with which, apart
     from all that, something is shown that only one unit has (``account`` says what it costs).
-    ``kind`` says what it is part of ("": nothing here).
+    ``kind`` says what it is part of ("": nothing here). Where ``mean_runs`` is above 1, a random
+    number of runs with that mean each made such releases, and those of the best run by a score
+    among them are published alone (``account.choice_rdp``). All releases of a ledger with the same
+    ``mean_runs`` belong to one choice.
 
     Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
     which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.
@@ -82,6 +85,7 @@ class Release:
     linf_sensitivity: float | None = None
     failure: float = 0.0
     kind: Kind = ""
+    mean_runs: float = 1.0
 
     def __post_init__(self) -> None:
         l1, l2 = (
@@ -90,6 +94,8 @@ class Release:
         coordinates = limits.check_int("coordinates", self.coordinates)
         limits.check_int("count", self.count)
         limits.check("failure", self.failure)
+        if limits.check("mean_runs", self.mean_runs) > 1 and self.failure:
+            raise ParameterError("failure", self.failure, "0 in the best of several runs")
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
             if getattr(self, name) not in allowed:
                 among = ", ".join(filter(None, allowed))
@@ -155,8 +161,8 @@ class Release:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: value for name, value in vars(self).items() if name != "mechanism"}
-        for name, usual in (("linf_sensitivity", None), ("failure", 0.0), ("kind", "")):
-            if out[name] == usual:
+        for name in ("linf_sensitivity", "failure", "kind", "mean_runs"):
+            if out[name] == getattr(type(self), name):
                 del out[name]
         parameters = asdict(self.mechanism)
         out["mechanism"] = {"name": self.mechanism.name, **parameters}
@@ -188,6 +194,11 @@ class Ledger:
         """The probability that any release shows what only one unit has: they fail apart."""
         logs = sum(release.count * math.log1p(-release.failure) for release in self.releases)
         return -math.expm1(logs)
+
+    @property
+    def mean_runs(self) -> float:
+        """Of how many runs on average the best is published; 1 where no run was chosen."""
+        return max((release.mean_runs for release in self.releases), default=1.0)
 
     def without_failure(self) -> "Ledger":
         """The same releases, as if none of them ever failed."""

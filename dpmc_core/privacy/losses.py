@@ -70,8 +70,8 @@ def numbers_of(ledger: Ledger) -> list[Number]:
         raise NotApplicable(f"more than {_MOST_DRAWS:,} releases")
     if len(ledger.releases) > _MOST_KINDS:
         raise NotApplicable(f"more than {_MOST_KINDS} kinds of release")
-    if ledger.failure:
-        raise NotApplicable("releases that may fail, which ``account`` counts")
+    if ledger.failure or ledger.mean_runs > 1:
+        raise NotApplicable("releases that may fail, or of a run that was chosen")
     for release in ledger.releases:
         if not isinstance(release.mechanism, Gaussian | Laplace | Huber):
             raise NotApplicable(f"no privacy loss distribution for {release.mechanism.name} noise")

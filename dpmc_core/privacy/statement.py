@@ -167,6 +167,8 @@ def _of_this_run(
         yield _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
     if ledger.sound and secret is not None:
         yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
+    if ledger.mean_runs > 1:
+        yield _CAVEATS["chance"]["chosen"].format(runs=three(ledger.mean_runs))
     if draws_so_far not in (None, ledger.draws):
         yield (
             f"So far {draws_so_far:,} of the {ledger.draws:,} planned releases were made. ε is of "

@@ -145,7 +145,7 @@ def of_ledger(ledger: Ledger) -> TradeOff:
     equivalent = gaussian_equivalent(ledger)
     if equivalent is not None:
         return _gaussian(1 / equivalent.scale, "Gaussian noise throughout")
-    if ledger.draws == 1 and ledger.releases[0].coordinates == 1:
+    if ledger.draws == ledger.mean_runs == ledger.releases[0].coordinates == 1:
         return of_mechanism(ledger.releases[0].mechanism, ledger.releases[0].l1_sensitivity)
     with suppress(NotApplicable, ArithmeticError, MemoryError):
         return _from_distribution(ledger)

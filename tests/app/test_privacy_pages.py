@@ -17,8 +17,8 @@ from dpmc_core.experiments.tasks.audit_targets import outputs
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.planning.project import Item, Project, share_out
 from dpmc_core.privacy import account, state
+from dpmc_core.privacy.account import choice_epsilon
 from dpmc_core.privacy.attack import clopper_pearson
-from dpmc_core.privacy.choice import choice_epsilon
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, price, variance_curve
 from dpmc_core.wording import three
 from pages.parts.audit import charts as audit_charts

@@ -17,6 +17,7 @@ from dpmc_core.completion import recommending as recommending_module
 from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
+from dpmc_core.completion.dpals.best import BestConfig, best_dpals
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.completion.dpals.preprocessing import SAMPLING, first_k, lottery, weights_of
 from dpmc_core.completion.dpals.solver import dpals
@@ -75,6 +76,7 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
     "means": (private_means, PrivateMeansConfig()),
     "svd": (private_svd, PrivateSVDConfig(rank=2)),
     "sgld": (sgld, SGLDConfig(rank=2, reg=1.0, items_per_user=3, rounds=3)),
+    "best of dpals": (best_dpals, BestConfig(**SMALL, mean_runs=4.0, centring="mean")),
     "fw": (frank_wolfe, FrankWolfeConfig(iterations=3, items_per_user=3)),
     **{
         name: (dpals, papers_dpals(**SMALL | knobs))
@@ -239,6 +241,7 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
 
 SPENT = ["moments", "dpals weights, implicit", "fw", "most liked", "dpals without counts"]
 SPENT += ["dpals by gradient steps", "sgld"]
+SPENT += ["best of dpals"]
 STOPPED = ["dpals", "dpals weights, power start", "dpals on likes, with visitors"]
 
 

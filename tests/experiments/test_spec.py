@@ -92,6 +92,16 @@ PREPARED = [
         "budget=Budget(epsilon=5.0, delta=1e-05, family='huber', alpha=1.1))",
     ),
     (
+        "complete best-dpals --dataset low-rank --mean-runs 4.0 --mechanism gaussian --epsilon 5.0",
+        "BestConfig(rank=8, reg=25.0, iterations=2, items_per_user=100, item_features='none', "
+        "item_share=None, sampling='weights', projection='inner', solve='perturbed', "
+        "gradient_steps=2, learning_rate=1.0, start='random', start_rounds=2, "
+        "centring='user', clip_norm=0.25, value_clip=None, weight_exponent=-0.5, "
+        "orthonormal='off', user_sample='all', sigma_preparation=None, gram_ratio=6.0, "
+        "item_exponent=0.5, user_exponent=1.0, global_penalty=0.0, implicit=False, private=True, "
+        "budget=Budget(epsilon=5.0, delta=1e-05, family='gaussian', alpha=1.5), mean_runs=4.0)",
+    ),
+    (
         "complete private-fw --dataset low-rank --top-items 40 --mechanism huber --sigma 12.0 "
         "--alpha 1.1",
         "FrankWolfeConfig(iterations=1, nuclear=0.25, items_per_user=100, "

@@ -1,16 +1,18 @@
 """The best of a random number of private runs: bounds against every probability, enumerated."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import Gaussian, Laplace
-from dpmc_core.privacy import Ledger
-from dpmc_core.privacy.account import ORDERS, tightest
-from dpmc_core.privacy.choice import choice_epsilon, choice_rdp
-from tests.privacy.helpers import ledger
+from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
+from dpmc_core.privacy import Ledger, account
+from dpmc_core.privacy.account import ORDERS, choice_epsilon, choice_rdp, tightest
+from dpmc_core.privacy.ledger import ledger_from_dict
+from dpmc_core.privacy.tradeoff import of_ledger
+from tests.privacy.helpers import ledger, release
 from tests.terminal import Terminal
 
 EPSILON = 0.5
@@ -70,6 +72,37 @@ def test_the_best_costs_more_than_one_run_and_less_than_all() -> None:
     assert costs[-1] < tightest(ledger(Gaussian(scale=20.0), 1000, 1.0), 1e-5)
     with pytest.raises(ParameterError, match="mean_runs = 0"):
         choice_epsilon(Ledger(), 0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "noise", [Gaussian(scale=4.0), Laplace(scale=2.0)], ids=["gaussian", "laplace"]
+)
+def test_a_chosen_ledger_is_no_better_than_said(noise: Mechanism) -> None:
+    """The best of K numbers, enumerated in intervals: δ at the ε that is said is below δ."""
+    cuts = np.linspace(-40, 40, 4001)
+    for runs in (2.0, 10.0):
+        book, gamma = ledger(noise, mean_runs=runs), 1 / runs
+        sides = [
+            np.diff(gamma * below / (1 - (1 - gamma) * below), prepend=0.0, append=1.0)
+            for below in (noise.cdf(cuts), noise.cdf(cuts - 1.0))
+        ]
+        for delta in (1e-5, 1e-2):
+            epsilon = tightest(book, delta)
+            assert epsilon == min(answer.epsilon for answer in account(book, delta))
+            for p, q in (sides, sides[::-1]):
+                assert np.sum(np.maximum(p - math.exp(epsilon) * q, 0.0)) <= delta
+            curve = of_ledger(book).misses(np.array([0.05]))
+            assert curve <= of_ledger(ledger(noise)).misses(np.array([0.05]))
+        assert ledger_from_dict(json.loads(json.dumps(book.as_dict()))) == book
+        assert choice_epsilon(book, 2.0, 1e-5) == math.inf  # no choice among choices
+
+
+def test_a_choice_among_runs_that_may_fail_is_refused() -> None:
+    with pytest.raises(ParameterError, match="failure = 1e-06 is not allowed"):
+        release(Laplace(scale=1.0), failure=1e-6, mean_runs=3.0)
+    with pytest.raises(ParameterError, match="mean_runs = 0"):
+        release(Laplace(scale=1.0), mean_runs=0.0)
+    assert choice_epsilon(ledger(Laplace(scale=1.0), failure=1e-6), 3.0, 1e-5) == math.inf
 
 
 def test_the_command_counts_a_choice(terminal: Terminal) -> None:

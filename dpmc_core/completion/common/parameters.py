@@ -11,17 +11,10 @@ from dpmc_core.limits import Limit
 Rank = Annotated[
     int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
 ]
-Penalty = Annotated[
-    float,
-    Limit(
-        "reg",
-        1e-3,
-        1e4,
-        "ridge penalty λ on both factor matrices",
-        label="Regularisation λ",
-        step=0.1,
-    ),
-]
+PENALTY = Limit(
+    "reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", label="Regularisation λ", step=0.1
+)
+Penalty = Annotated[float, PENALTY]
 Iterations = Annotated[
     int,
     Limit(

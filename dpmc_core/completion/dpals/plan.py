@@ -385,7 +385,12 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     before = preparation_parts(n, k, value_clip, share, **uses)
     if config.sigma_preparation is None:
         return plan({**before, **parts}, budget)
-    own = GivenSigma(sigma=config.sigma_preparation, family=budget.family, alpha=budget.alpha)
+    own = GivenSigma(
+        sigma=config.sigma_preparation,
+        family=budget.family,
+        alpha=budget.alpha,
+        mean_runs=budget.mean_runs,
+    )
     return plan(parts, budget, {name: part.release(own) for name, part in before.items()})
 
 

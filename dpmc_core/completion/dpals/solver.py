@@ -288,7 +288,8 @@ def _orthonormal(factors: FloatArray) -> FloatArray:
     return np.asarray(u @ v)
 
 
-def _prepared(config: DPALSConfig, noise: Noise, data: Any) -> DPALSConfig:
+def with_budget(config: DPALSConfig, noise: Noise, data: Any) -> DPALSConfig:
+    """Return ``config`` with the total budget or σ of ``noise``, or without noise."""
     del data
     return replace(config, private=noise.budget is not None, budget=noise.budget)
 
@@ -317,7 +318,7 @@ ALGORITHMS = (
         noise=(TotalEpsilon, ReleaseSigma),
         unit="user",
         guarantee=True,
-        prepare=_prepared,
+        prepare=with_budget,
         rate=dpals,
         learn=learn_dpals,
         recommend=_of_likes,

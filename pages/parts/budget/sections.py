@@ -14,8 +14,7 @@ from dpmc_core.experiments.worker.reading import account
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.planning.project import Item, Project, share_out_after
 from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
-from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.choice import choice_epsilon
+from dpmc_core.privacy.account import choice_epsilon, tightest
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon

@@ -1,0 +1,194 @@
+"""The best of several DPALS runs: how many there are, what a choice costs, and that one happens."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpmc_core.completion.common.population import Group, Learning, MemoryGroup
+from dpmc_core.completion.common.step import FactorModel, Step
+from dpmc_core.completion.dpals import best
+from dpmc_core.completion.dpals.best import RATIOS, BestConfig, best_dpals, score_of
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.errors import ParameterError
+from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments.algorithms import ON_PARTITIONS
+from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.account import choice_epsilon, tightest
+from dpmc_core.privacy.budget import Budget
+from tests.steps import spending
+
+R = np.random.default_rng
+USERS = 60
+
+
+def table() -> Ratings:
+    """All ratings are 5, the end of the scale."""
+    users, items = np.nonzero(R(0).random((USERS, 30)) < 0.9)
+    shape = {"n_users": USERS, "n_items": 30, "low": 1, "high": 5}
+    return Ratings.checked(users, items, np.full(users.size, 5.0), **shape)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predicts one number for everything."""
+
+    value: float
+
+    def model(self, group: Group) -> FactorModel:
+        rows, columns = group.ratings.n_users, group.ratings.n_items
+        return FactorModel(np.full((rows, 1), self.value), np.ones((columns, 1)))
+
+    def penalty(self, model: FactorModel) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def lambdas(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The λ of all runs made: each learns at once to predict 5 − |log λ|, best at λ = 1."""
+    drawn: list[float] = []
+
+    def learn(_: Any, config: BestConfig, *others: Any) -> Iterator[Learning]:
+        drawn.append(config.reg)
+        yield Learning(1, Constant(5.0 - abs(np.log(config.reg))), ())
+
+    monkeypatch.setattr(best, "learn_dpals", learn)
+    return drawn
+
+
+def chosen(seed: int, **settings: Any) -> float:
+    """The λ that a run publishes, by its ledger."""
+    *_, last = best_dpals(table(), BestConfig(reg=1.0, **settings), R(seed), 1)
+    return float(last.releases[-1].what.rpartition("= ")[2])
+
+
+def test_the_number_of_runs_is_geometric_and_their_settings_uniform(lambdas: list[float]) -> None:
+    counts = []
+    for seed in range(600):
+        before = len(lambdas)
+        list(best_dpals(table(), BestConfig(reg=1.0, mean_runs=4.0, private=False), R(seed), 1))
+        counts.append(len(lambdas) - before)
+    for k in (1, 2, 3):
+        expected = 0.25 * 0.75 ** (k - 1)
+        assert abs(counts.count(k) / 600 - expected) < 4 * np.sqrt(expected / 600), k
+    assert np.mean(counts) == pytest.approx(4.0, abs=4 * np.sqrt(12 / 600))
+    shares = np.array([count / len(lambdas) for count in Counter(lambdas).values()])
+    assert sorted(set(lambdas)) == [0.2, 1.0, 5.0]
+    assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(lambdas))
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(1000.0, 2 / 3), (0.01, 1 / 3)])
+def test_a_choice_happens_as_far_as_noise_lets_it(
+    lambdas: list[float], epsilon: float, share: float
+) -> None:
+    """Without noise the best λ is published where any run drew it, with probability
+    1 − E(2/3)^K = 2/3 at a mean of 4; where noise hides the score, as often as the others.
+    """
+    budget = Budget(epsilon=epsilon)
+    hits = [chosen(seed, mean_runs=4.0, budget=budget) == 1.0 for seed in range(300)]
+    assert abs(np.mean(hits) - share) < 4 * np.sqrt(share * (1 - share) / 300)
+
+
+def test_one_user_moves_the_score_by_a_half_at_most() -> None:
+    """Whatever they rated, and whatever is predicted; that bound is reached."""
+    ratings, moved = table(), []
+    for predicted in (5.0, 1.0, 3.7, -1e300, np.nan, np.inf):
+        for values in ([5.0], [1.0], [2.0, 1e300], [-np.inf, 5.0, 3.0], []):
+            row = np.zeros(len(values), dtype=np.int32), np.arange(len(values), dtype=np.int32)
+            others = ratings.take(ratings.users > 0)
+            lists = zip(
+                ("users", "items", "values"), (*row, np.array(values, dtype=float)), strict=True
+            )
+            both = {name: np.append(getattr(others, name), own) for name, own in lists}
+            with np.errstate(invalid="ignore"):
+                scores = [
+                    score_of(MemoryGroup(ratings), target, Constant(predicted))[0]
+                    for target in (replace(others, **both), others)
+                ]
+            moved.append(abs(scores[0] - scores[1]))
+            assert np.isfinite(scores).all()
+            assert moved[-1] <= 0.5 * (1 + 1e-12), (predicted, values)
+    assert max(moved) == pytest.approx(0.5)
+
+
+def steps_of(family: str, mean_runs: float, seed: int = 0) -> list[Step]:
+    budget = Budget(epsilon=2.0, family=family)
+    config = BestConfig(rank=2, items_per_user=9, mean_runs=mean_runs, budget=budget)
+    return list(best_dpals(table(), config, R(seed), 1))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "huber", "laplace"])
+def test_the_choice_spends_the_total_and_one_run_less(family: str) -> None:
+    noise = []
+    for mean_runs in (1.0, 2.0, 12.0):
+        _, ledger = spending(steps_of(family, mean_runs))
+        assert {release.mean_runs for release in ledger.releases} == {mean_runs}
+        spent = tightest(ledger, 1e-5)
+        assert 2.0 * 0.9999 < spent <= 2.0
+        one = Ledger(tuple(replace(release, mean_runs=1.0) for release in ledger.releases))
+        assert choice_epsilon(one, mean_runs, 1e-5) >= spent - 1e-12
+        assert tightest(one, 1e-5) < (2.0 if mean_runs > 1 else 2.1)
+        noise.append(ledger.releases[0].mechanism.std)
+    assert noise == sorted(noise)
+
+
+def test_nothing_of_the_other_runs_is_left() -> None:
+    """The ledger is that of one run of DPALS and of its score, however many were made."""
+    for seed in range(4):
+        (last,) = steps_of("gaussian", 5.0, seed)
+        counts = Counter(r.what.partition(",")[0] for r in last.releases)
+        assert counts == {
+            "item counts of k ratings per user": 1,
+            "item counts of the ratings that take part": 1,
+            "Gram matrices of all items": 2,
+            "right-hand sides of all items": 2,
+            "score": 1,
+        }
+        assert last.rest == ()
+
+
+def test_given_noise_of_the_preparation_is_made_in_each_run() -> None:
+    config = BestConfig(rank=2, sigma_preparation=200.0, budget=Budget(epsilon=2.0))
+    _, ledger = spending(best_dpals(table(), config, R(0), 1))
+    assert {release.mean_runs for release in ledger.releases} == {3.0}
+    assert tightest(ledger, 1e-5) <= 2.0
+
+
+def test_settings_stay_in_their_range(lambdas: list[float]) -> None:
+    for reg, allowed in ((1e4, {2e3, 1e4}), (1e-3, {1e-3, 5e-3})):
+        for seed in range(8):
+            list(best_dpals(table(), BestConfig(reg=reg, private=False), R(seed), 1))
+        assert set(lambdas) == allowed
+        lambdas.clear()
+    assert len(RATIOS) == 3
+
+
+def test_a_run_states_the_choice() -> None:
+    shape = {"n_users": 200, "n_items": 40}
+    spec = RunSpec.of(algorithm="best-dpals", **shape, rank=2, mechanism="gaussian", epsilon=2.0)
+    result = run(spec)
+    assert result.finished
+    assert result.statement.epsilon == pytest.approx(2.0, rel=1e-4)
+    assert not result.statement.nominal
+    assert any("of a random number of runs, 3 on average" in c for c in result.statement.caveats)
+    assert "mean_runs" not in str(run(spec.replace(algorithm="dpals")).summary())
+    assert "best-dpals" not in ON_PARTITIONS["rate"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"mean_runs": 0.5}, "mean_runs = 0.5 is not allowed: it must be a number from 1 to 20"),
+        ({"mean_runs": 21}, "mean_runs = 21"),
+        ({"sigma": 3.0}, "sigma = 3.0 is not allowed: it must be left out"),
+        ({"algorithm": "dpals", "mean_runs": 3}, "which have no mean_runs"),
+        ({"task": "recommend"}, "algorithm = 'best-dpals'"),
+    ],
+)
+def test_bad_settings_are_told(settings: dict[str, Any], words: str) -> None:
+    noise = {} if "sigma" in settings else {"epsilon": 1.0}
+    with pytest.raises(ParameterError, match=words):
+        RunSpec.of({"algorithm": "best-dpals", "mechanism": "gaussian", **noise, **settings})
