@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.completion.common.alternating import reweighted
+from dpmc_core.completion.common.alternating import Reweighting
 from dpmc_core.completion.common.step import Sides
 from dpmc_core.completion.kernel.solve import half_sweep
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
@@ -92,7 +92,7 @@ def irls_inner_ratio(
     with Workers(threads) as workers:
 
         def inner(count: int) -> Callable[[], object]:
-            update = reweighted(theta, None, count, 1.0)
+            update = Reweighting(theta, None, count, 1.0).update
             return lambda: half_sweep(sides.by_item, users, 1.0, workers, update=update)
 
         plain = median_seconds(lambda: half_sweep(sides.by_item, users, 1.0, workers), repeats)

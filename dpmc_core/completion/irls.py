@@ -11,16 +11,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.alternating import Alternating, losses, reweight_items
-from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
+from dpmc_core.completion.common.alternating import Alternating, Reweighting, losses, reweight_items
+from dpmc_core.completion.common.places import AlternatingConfig, noise_of, releases_of
 from dpmc_core.completion.common.population import Learning, Population, in_memory
-from dpmc_core.completion.common.step import check_rank, item_release_of, start_item_factors
-from dpmc_core.config import Config
+from dpmc_core.completion.common.step import check_rank, start_item_factors
 from dpmc_core.limits import Limit
-from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm, with_mechanism
 from dpmc_core.privacy.budget import Journal
-from dpmc_core.privacy.ledger import sample
+from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilon
 
 LossAlpha = Annotated[
@@ -37,12 +35,9 @@ LossAlpha = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class IRLSConfig(Config):
-    """As ``ALSConfig``, with K and the Huber loss's transition (the papers use the noise's α)."""
+class IRLSConfig(AlternatingConfig):
+    """Settings of IRLS: K and the Huber loss's transition (the papers use the noise's α)."""
 
-    rank: Rank = 32
-    reg: Penalty = 10.0
-    iterations: Iterations = 20
     inner: Annotated[
         int,
         Limit(
@@ -55,20 +50,13 @@ class IRLSConfig(Config):
         ),
     ] = 10
     loss_alpha: LossAlpha = 1.076
-    sensitivity: Sensitivity = 5.0
-    mechanism: Mechanism | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class IRLS2Config(Config):
+class IRLS2Config(AlternatingConfig):
     """IRLS with K = 2."""
 
-    rank: Rank = 32
-    reg: Penalty = 10.0
-    iterations: Iterations = 20
     loss_alpha: LossAlpha = 1.076
-    sensitivity: Sensitivity = 5.0
-    mechanism: Mechanism | None = None
     inner: ClassVar[int] = 2
 
 
@@ -83,26 +71,37 @@ def learn_irls(
     noise t, θ ← (AᵀWA + λI)⁻¹(AᵀWy + t). ψ_α(r)/r = min(1, α/|r|). The objective is 2Σ ρ_α(x − u·v)
     + λ(‖U‖² + ‖V‖²), ALS's for α → ∞. The item pass minimises it only for large K: each pass starts
     again from a random θ, and the user pass minimises squares, so the objective may rise from step
-    to step. Raises ``ParameterError`` for a rank above the matrix's smaller side.
+    to step. ``noise_on`` moves the noise: see ``releases_of``. With noise on both sides users are
+    solved by R-IRLS too (huber-paper eq. 8): the paper has least squares for them because no noise
+    is added there (section 3.2). Raises ``ParameterError`` for a rank above the matrix's smaller
+    side, and for noise elsewhere than on right-hand sides of ratings that are in partitions.
     """
     check_rank(people, config.rank)
-    shape, inner = (people.n_items, config.rank), config.inner
-    release = item_release_of(config.mechanism, config.sensitivity, shape, inner)
+    shape = people.n_items, config.rank
+    planned = releases_of(people, config, config.inner)
+    release, for_users = (*planned, None, None)[:2]
+
+    def reweighting(n: int, release: Release | None) -> Reweighting:
+        noise = None if release is None else noise_of(people, config, release, rng)
+        start = rng.standard_normal((n, config.rank))
+        return Reweighting(start, noise, config.inner, config.loss_alpha)
+
     items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
     for iteration in range(1, config.iterations + 1):
-        state = Alternating(items, items, config.reg, iteration)
+        users = None if for_users is None else reweighting(people.n_users, for_users)
+        state = Alternating(items, items, config.reg, iteration, reweighting=users)
 
         def sweep(state: Alternating = state) -> FloatArray:
-            noise = None if release is None else sample(release, rng).reshape(inner, *shape)
-            theta = rng.standard_normal(shape)
-            return reweight_items(people, state, theta, noise, inner, config.loss_alpha)
+            how = reweighting(people.n_items, release)
+            if how.noise is not None and config.noise_on == "output":
+                return reweight_items(people, state, replace(how, noise=None)) + how.noise[0]
+            return reweight_items(people, state, how)
 
         items = journal.once(f"items {iteration}", sweep, rng, release)
         state = replace(state, items=items)
         squares, loss, of_users = losses(people, state, config.loss_alpha)
         penalty = config.reg * float(of_users + np.vdot(items, items))
-        releases = () if release is None else (release,)
-        yield Learning(iteration, state, releases, (), squares, 2 * loss + penalty)
+        yield Learning(iteration, state, planned, (), squares, 2 * loss + penalty)
 
 
 irls = in_memory(learn_irls, as_given=True)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.completion.als import ALSConfig, als
+from dpmc_core.config import Config
 from dpmc_core.datasets.synthetic.ratings import low_rank
 from dpmc_core.errors import ParameterError
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.privacy import Ledger
-from dpmc_core.privacy.algorithm import with_mechanism
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.noise import NominalEpsilon, TotalEpsilon
 
@@ -39,10 +39,11 @@ def resolved(spec: RunSpec) -> RunSpec:
     if getattr(config, "stops", False):
         allowed = "left out where noise ends before the last iteration (noisy_iterations)"
         raise ParameterError("total_epsilon", noise.epsilon, allowed)
-    sides = 2 if getattr(config, "noise_on", "") == "both" else 1
-    draws = sides * spec.card.length(config) * getattr(config, "inner", 1)
-    variance = _variance(
-        noise.mechanism, alpha, config.sensitivity, noise.delta, draws, noise.epsilon
+    variance, draws = _variance(
+        spec.card.name,
+        replace(config, rank=2, iterations=1),
+        spec.card.length(config),
+        replace(noise, alpha=alpha),
     )
     try:
         return spec.replace(total_epsilon=None, variance=variance, alpha=alpha)
@@ -52,13 +53,16 @@ def resolved(spec: RunSpec) -> RunSpec:
 
 
 @lru_cache(maxsize=512)
-def _variance(
-    mechanism: str, alpha: float | None, sensitivity: float, delta: float, draws: int, total: float
-) -> float:
-    # the release as the solver itself writes it, on a matrix of no importance
+def _variance(algorithm: str, one: Config, length: int, noise: TotalEpsilon) -> tuple[float, int]:
+    """The variance of each release of a run of so many iterations, and how many it makes."""
+    # the releases as the solver itself writes them, of ``one`` iteration on a matrix of no
+    # importance
     data = low_rank(8, 8, rank=2, observed=1.0, value_scale=1.0, seed=0)
-    noise = NominalEpsilon(mechanism=mechanism, epsilon=1.0, alpha=alpha, delta=delta)
-    config = ALSConfig(rank=2, iterations=1, sensitivity=sensitivity)
-    (step,) = als(data, with_mechanism(config, noise, data), np.random.default_rng(0))
-    ledger = Ledger((replace(step.releases[0], count=draws),))
-    return least_noise(ledger, total, delta).releases[0].mechanism.variance
+    card: Any = ALGORITHMS[algorithm]
+    amount = NominalEpsilon(
+        mechanism=noise.mechanism, epsilon=1.0, alpha=noise.alpha, delta=noise.delta
+    )
+    (step,) = card.rate(data, card.prepare(one, amount, data), np.random.default_rng(0))
+    ledger = Ledger(tuple(replace(r, count=length * r.count) for r in step.releases))
+    least = least_noise(ledger, noise.epsilon, noise.delta)
+    return least.releases[0].mechanism.variance, ledger.draws

@@ -30,7 +30,7 @@ NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 # what a release is part of, which decides what a statement says beside its ε: a completion or a
 # factorisation with derived sensitivities (of which the average, the second moment of photographs
 # and rows of a table have sentences of their own), or an algorithm as its paper has it (the Huber
-# paper's ALS with noise on each rating, on solved factors, on users too, or only in its first
+# paper's ALS and IRLS with noise on each rating, on solved factors, on users too, or only in first
 # iterations)
 Kind = Literal[
     "",

@@ -343,11 +343,12 @@ def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
     assert output == right.replace(noise_on="output")
     shows(app, without=["From the address"])
     assert title_of(output) == "ALS, Huber on the output, variance 2"
-    link = declared.completion_link(output)
-    assert link is not None
-    assert link["a_noise_on"] == "output"
-    open_page(f"completion?{urlencode({**link, 'run': '1'})}")
-    assert jobs.current().specs == (output,)  # type: ignore[union-attr]
+    for spec in (output, output.replace(algorithm="irls-2", noise_on="both")):
+        link = declared.completion_link(spec)
+        assert link is not None
+        assert link["a_noise_on"] == spec.algorithm.noise_on
+        open_page(f"completion?{urlencode({**link, 'run': '1'})}")
+        assert jobs.current().specs == (spec,)  # type: ignore[union-attr]
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:

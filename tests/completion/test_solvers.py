@@ -12,6 +12,7 @@ from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
 from dpmc_core.completion.als import learn_als
 from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.step import FactorModel, Step, start_item_factors
+from dpmc_core.completion.irls import learn_irls
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
@@ -40,30 +41,42 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
     order.
     """
     rng, robust = R(seed), isinstance(config, IRLSConfig)
-    shape, inner = (ratings.n_items, config.rank), config.inner if robust else 1
-    place = "right" if robust else config.noise_on
-    items = start_item_factors(*shape, rng)
-    for _ in range(config.iterations):
-        for_users, noise = 0.0, np.zeros((inner, *shape))
-        if place == "both":
-            for_users = config.mechanism.sample((ratings.n_users, config.rank), rng)
-        if place == "ratings":
-            for column in noise[0].T:
-                np.add.at(column, ratings.items, config.mechanism.sample(len(ratings), rng))
-        elif config.mechanism is not None:
-            noise = config.mechanism.sample(noise.shape, rng)
-        start = rng.standard_normal(shape) if robust else items
-        by_user, by_item = (ratings.users, ratings.items), (ratings.items, ratings.users)
-        users = solved_rows(*by_user, ratings.values, items, config.reg, ratings.n_users, for_users)
-        items = start
+    inner, place, rank = getattr(config, "inner", 1), config.noise_on, config.rank
+    by_user, by_item = (ratings.users, ratings.items), (ratings.items, ratings.users)
+
+    def drawn(count: int, n: int) -> np.ndarray:
+        size = (count, n, rank)
+        return np.zeros(size) if config.mechanism is None else config.mechanism.sample(size, rng)
+
+    def start(n: int) -> np.ndarray | None:
+        return rng.standard_normal((n, rank)) if robust else None
+
+    def solved(side, factors: np.ndarray, noise: np.ndarray, rows=None) -> np.ndarray:
         for added in noise:
-            residual = ratings.values - FactorModel(users, items).predict(*by_user)
-            most = config.loss_alpha if robust else np.inf
-            weights = np.minimum(1, most / np.maximum(np.abs(residual), 1e-300))
-            right, output = (0.0, added) if place == "output" else (added, 0.0)
-            items = output + solved_rows(
-                *by_item, ratings.values, users, config.reg, shape[0], right, weights
+            weights = 1.0
+            if rows is not None:
+                away = np.abs(ratings.values - FactorModel(rows, factors).predict(*side))
+                weights = np.minimum(1, config.loss_alpha / np.maximum(away, 1e-300))
+            rows = solved_rows(
+                *side, ratings.values, factors, config.reg, len(added), added, weights
             )
+        return rows
+
+    items = start_item_factors(ratings.n_items, rank, rng)
+    for _ in range(config.iterations):
+        plain = np.zeros((1, ratings.n_users, rank)), None
+        if place == "both" and config.mechanism is not None:
+            plain = drawn(inner, ratings.n_users), start(ratings.n_users)
+        users = solved(by_user, items, *plain)
+        noise, output = np.zeros((inner, *items.shape)), 0.0
+        if place == "ratings":
+            for column in (column for one in noise for column in one.T):
+                np.add.at(column, ratings.items, config.mechanism.sample(len(ratings), rng))
+        elif place == "output":
+            output = drawn(1, ratings.n_items)[0]
+        else:
+            noise = drawn(inner, ratings.n_items)
+        items = output + solved(by_item, users, noise, start(ratings.n_items))
     return users, items
 
 
@@ -76,7 +89,8 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
             for noise in NOISE
         ),
         *(
-            (ALSConfig(rank=4, reg=0.5, iterations=2, mechanism=NOISE[2], noise_on=place), RATINGS)
+            (kind(rank=4, reg=0.5, iterations=2, mechanism=NOISE[2], noise_on=place), RATINGS)
+            for kind in SOLVERS
             for place in ("ratings", "both", "output")
         ),
         *(
@@ -91,8 +105,9 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
         ),
         # users without ratings get no taste; items without, what noise gives them
         *(
-            (kind(rank=2, reg=0.5, iterations=rounds, mechanism=noise), ONE_RATING)
+            (kind(rank=2, reg=0.5, iterations=rounds, mechanism=noise, noise_on=place), ONE_RATING)
             for kind in SOLVERS
+            for place in ("right", "both")
             for rounds, noise in ((5, None), (1, Gaussian(scale=1.0)))
         ),
     ],
@@ -110,11 +125,11 @@ def test_a_run_equals_dense_normal_equations(config, ratings: Ratings) -> None:
     penalty = config.reg * (np.vdot(users, users) + np.vdot(items, items))
     assert last.objective == pytest.approx(losses.sum() + penalty, rel=1e-8)
     numbers = {"ratings": [len(ratings) * config.rank], "both": [items.size, users.size]}.get(
-        getattr(config, "noise_on", "right"), [items.size]
+        config.noise_on, [items.size]
     )
     assert [r.coordinates for r in last.releases] == (numbers if config.mechanism else [])
     for release in last.releases:
-        assert release.count == getattr(config, "inner", 1)
+        assert release.count == (config.noise_on == "output" or getattr(config, "inner", 1))
         assert release.mechanism == config.mechanism
         assert not release.sound
 
@@ -156,13 +171,14 @@ def test_same_seed_same_result_whatever_the_workers(kind) -> None:
     assert not np.array_equal(first, different)
 
 
-def test_noise_on_the_output_does_not_settle() -> None:
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_noise_on_the_output_does_not_settle(kind) -> None:
     """The Huber paper's sentence (section 3.1), by how the error moves in the last iterations."""
     data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
     moves = {}
     for place in ("right", "output"):
         noise = Huber(alpha=1.076)
-        config = ALSConfig(rank=3, reg=0.5, iterations=30, mechanism=noise, noise_on=place)
+        config = kind(rank=3, reg=0.5, iterations=30, mechanism=noise, noise_on=place)
         last = steps_of(config, data)[-15:]
         moves[place] = np.std([step.squared_residuals**0.5 for step in last])
     assert moves["output"] > 5 * moves["right"]
@@ -185,21 +201,25 @@ def test_noise_ends_after_the_noisy_iterations_and_then_protects_nothing() -> No
     assert not any("without noise, and so is everything" in text for text in both.caveats)
     assert (ended.private, ended.epsilon) == (False, np.inf)
     assert ended.label == "not private: noise ends before the last iteration"
-    (of_output,) = steps_of(replace(config, noise_on="output", iterations=1))
-    assert any("Solved factors" in text for text in state(Ledger(of_output.releases)).caveats)
+    for kind in SOLVERS:
+        config = kind(rank=4, iterations=1, mechanism=NOISE[1], noise_on="output")
+        (of_output,) = steps_of(config)
+        caveats = state(Ledger(of_output.releases)).caveats
+        assert any("Solved factors" in text for text in caveats)
 
 
-def test_partitions_take_noise_on_right_hand_sides_only() -> None:
+@pytest.mark.parametrize(("kind", "learn"), [(ALSConfig, learn_als), (IRLSConfig, learn_irls)])
+def test_partitions_take_noise_on_right_hand_sides_only(kind, learn) -> None:
     people = SimpleNamespace(n_users=70, n_items=50, whole=None)
-    config = ALSConfig(rank=4, mechanism=NOISE[1], noise_on="output")
+    config = kind(rank=4, mechanism=NOISE[1], noise_on="output")
     with pytest.raises(ParameterError, match=r"noise_on = 'output' .* right for ratings in part"):
-        next(learn_als(people, config, R(0), None))
+        next(learn(people, config, R(0), None))
 
 
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        (ALSConfig, {"noise_on": "items"}, "noise_on = 'items'"),
+        *((kind, {"noise_on": "items"}, "noise_on = 'items'") for kind in SOLVERS),
         (ALSConfig, {"rank": 7}, "rank = 7"),
         (IRLSConfig, {"rank": 7}, "at most 6"),
         (ALSConfig, {"rank": 0}, "rank"),

@@ -40,30 +40,30 @@ PREPARED = [
     (
         "complete als --dataset low-rank --rank 5 --reg 0.5 --mechanism huber --variance 2.0",
         "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='right', "
-        "noisy_iterations=None, mechanism=Huber(alpha=1.0759779011734087, scale=1.0))",
+        "mechanism=Huber(alpha=1.0759779011734087, scale=1.0), noisy_iterations=None)",
     ),
     (  # the variance of the paper's usual α
         "complete als --dataset low-rank --rank 5 --reg 0.5 --mechanism huber --variance 1.0",
         "ALSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='right', "
-        "noisy_iterations=None, mechanism=Huber(alpha=3.0, scale=1.0))",
+        "mechanism=Huber(alpha=3.0, scale=1.0), noisy_iterations=None)",
     ),
     (
         "complete als --dataset low-rank --rank 7 --reg 0.5 --noise-on output "
         "--noisy-iterations 5 --mechanism laplace --epsilon 2.0 --seed 3",
         "ALSConfig(rank=7, reg=0.5, iterations=20, sensitivity=5.0, noise_on='output', "
-        "noisy_iterations=5, mechanism=Laplace(scale=2.5))",
+        "mechanism=Laplace(scale=2.5), noisy_iterations=5)",
     ),
     (
         "complete irls --dataset ml-100k --split u1 --rank 5 --reg 0.5 --inner 4 --loss-alpha "
-        "0.9 --mechanism huber --variance 3.0 --alpha 1.2",
-        "IRLSConfig(rank=5, reg=0.5, iterations=20, inner=4, loss_alpha=0.9, sensitivity=5.0, "
-        "mechanism=Huber(alpha=1.2, scale=1.3256812725068923))",
+        "0.9 --noise-on both --mechanism huber --variance 3.0 --alpha 1.2",
+        "IRLSConfig(rank=5, reg=0.5, iterations=20, sensitivity=5.0, noise_on='both', "
+        "mechanism=Huber(alpha=1.2, scale=1.3256812725068923), inner=4, loss_alpha=0.9)",
     ),
     (
         "complete irls-2 --dataset low-rank --rank 5 --reg 0.5 --sensitivity 4.0 --mechanism "
         "gaussian --epsilon 4.0 --delta 1e-06",
-        "IRLS2Config(rank=5, reg=0.5, iterations=20, loss_alpha=1.076, sensitivity=4.0, "
-        "mechanism=Gaussian(scale=4.774074348631941))",
+        "IRLS2Config(rank=5, reg=0.5, iterations=20, sensitivity=4.0, noise_on='right', "
+        "mechanism=Gaussian(scale=4.774074348631941), loss_alpha=1.076)",
     ),
     (
         "complete dpnmf --dataset low-rank --rank 4 --reg 0.5 --mechanism laplace --epsilon 2.0",

@@ -351,14 +351,21 @@ def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) 
     assert least < run(spec).statement.epsilon <= 6.0 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("place", "releases"), [("ratings", 3), ("both", 6), ("output", 3)])
-def test_equal_total_wherever_the_noise_of_als_is(place: str, releases: int) -> None:
-    spec = RunSpec.fitting(SMALL, mechanism="laplace", total_epsilon=6.0, noise_on=place)
+@pytest.mark.parametrize(
+    ("algorithm", "place", "releases"),
+    [
+        *(("als", "ratings", 3), ("als", "both", 6), ("als", "output", 3)),
+        *(("irls", "ratings", 6), ("irls", "both", 12), ("irls", "output", 3)),
+    ],
+)
+def test_equal_total_wherever_the_noise_is(algorithm: str, place: str, releases: int) -> None:
+    settings = {**SMALL, "algorithm": algorithm, "noise_on": place}
+    spec = RunSpec.fitting(settings, mechanism="laplace", total_epsilon=6.0)
     statement = run(spec).statement
     assert statement.draws == releases
     assert 6.0 * (1 - 1e-4) < statement.epsilon <= 6.0 * (1 + 1e-9)
     with pytest.raises(ParameterError, match=r"total_epsilon = 6.0 .* noise ends before the last"):
-        run(spec.replace(noisy_iterations=2))
+        run(spec.replace(algorithm="als", noisy_iterations=2))
 
 
 def test_equal_total_in_a_sweep() -> None:

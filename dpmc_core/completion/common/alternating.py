@@ -13,17 +13,55 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.population import Group, Population, adds_up
 from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.lapack import solve_spd
-from dpmc_core.completion.kernel.solve import BlockSolver, Update, half_sweep, upper_gram
-from dpmc_core.completion.kernel.threads import single_blas_thread
+from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep, upper_gram
+from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.mechanisms.huber import rho
 
 _AT_ONCE = 1024  # items that are solved together
 
 
 @dataclass(frozen=True, eq=False)
+class Reweighting:
+    """R-IRLS (huber-paper Algorithm 3): every row's factors after ``inner`` solves from ``start``
+    (rows×r), ratings weighted by the Huber loss's min(1, α/|residual|), each with its own ``noise``
+    (inner×rows×r) if any.
+    """
+
+    start: FloatArray
+    noise: FloatArray | None
+    inner: int
+    loss_alpha: float
+
+    def solve(self, side: Side, factors: FloatArray, reg: float, pool: Workers) -> FloatArray:
+        """The factors (rows×r) of all rows of ``side``."""
+        out, _ = half_sweep(side, factors, reg, pool, update=self.update)
+        if self.noise is not None:
+            # a row without ratings has A = 0: its solution is the last noise vector over λ
+            out[side.empty_rows] = self.noise[-1][side.empty_rows] / reg
+        return out
+
+    def update(
+        self, a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+    ) -> FloatArray:
+        """Those of one gathered block, for ``half_sweep``."""
+        theta = self.start[rows]
+        for k in range(self.inner):
+            weights = np.matmul(a, theta[..., None])[..., 0]
+            np.subtract(y, weights, out=weights)
+            np.abs(weights, out=weights)
+            np.maximum(
+                weights, self.loss_alpha, out=weights
+            )  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
+            np.divide(self.loss_alpha, weights, out=weights)
+            theta = solver.solve(y, weights, None if self.noise is None else self.noise[k][rows])
+        return theta
+
+
+@dataclass(frozen=True, eq=False)
 class Alternating:
     """What every user solves alone: on ``before``, the items' factors that their own follow from,
-    with ``noise`` (n_users×r) on right-hand sides if any; they are predicted with ``items``.
+    with ``noise`` (n_users×r) on right-hand sides if any, or by ``reweighting``; they are predicted
+    with ``items``.
     """
 
     before: FloatArray
@@ -31,6 +69,7 @@ class Alternating:
     reg: float
     iteration: int
     noise: FloatArray | None = None
+    reweighting: Reweighting | None = None
 
     def model(self, group: Group) -> FactorModel:
         """The group's users with all items."""
@@ -58,59 +97,23 @@ def solve_items(
     return items, squares, float(np.vdot(users, users))
 
 
-def reweight_items(
-    people: Population,
-    state: Alternating,
-    theta: FloatArray,
-    noise: FloatArray | None,
-    inner: int,
-    loss_alpha: float,
-) -> FloatArray:
-    """Every item's factors after ``inner`` solves from ``theta``, ratings weighted by the Huber
-    loss's min(1, α/|residual|), each with its own ``noise`` (inner×n_items×r).
-    """
+def reweight_items(people: Population, state: Alternating, how: Reweighting) -> FloatArray:
+    """Every item's factors by R-IRLS."""
     group = people.whole
-    if group is None:
-        for k in range(inner):
-            sums = people.total(_sums, state, theta, loss_alpha)
-            theta, _ = _solved(sums[:-1], state.reg, None if noise is None else noise[k])
-        return theta
-    by_item, users = _sides(group, state).by_item, _users(group, state, again=True)
-    update = reweighted(theta, noise, inner, loss_alpha)
-    items, _ = half_sweep(by_item, users, state.reg, group.pool, update=update)
-    if noise is not None:
-        # an item without ratings has A = 0: its solution is the last noise vector over λ
-        items[by_item.empty_rows] = noise[-1][by_item.empty_rows] / state.reg
-    return items
+    if group is not None:
+        users = _users(group, state, again=True)
+        return how.solve(_sides(group, state).by_item, users, state.reg, group.pool)
+    theta = how.start
+    for k in range(how.inner):
+        sums = people.total(_sums, state, theta, how.loss_alpha)
+        theta, _ = _solved(sums[:-1], state.reg, None if how.noise is None else how.noise[k])
+    return theta
 
 
 def losses(people: Population, state: Alternating, loss_alpha: float) -> tuple[float, float, float]:
     """Σ residual², Σ ρ_α(residual) and Σ ‖u‖²."""
     squares, loss, of_users = people.total(_losses, state, loss_alpha)
     return float(squares), float(loss), float(of_users)
-
-
-def reweighted(
-    start: FloatArray, noise: FloatArray | None, inner: int, loss_alpha: float
-) -> Update:
-    """The R-IRLS update of one gathered block, for ``half_sweep``."""
-
-    def update(
-        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-    ) -> FloatArray:
-        theta = start[rows]
-        for k in range(inner):
-            weights = np.matmul(a, theta[..., None])[..., 0]
-            np.subtract(y, weights, out=weights)
-            np.abs(weights, out=weights)
-            np.maximum(
-                weights, loss_alpha, out=weights
-            )  # min(1, α/|r|) = α/max(|r|, α), without dividing by zero
-            np.divide(loss_alpha, weights, out=weights)
-            theta = solver.solve(y, weights, None if noise is None else noise[k][rows])
-        return theta
-
-    return update
 
 
 def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArray:
@@ -120,11 +123,14 @@ def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArr
 
     def solved() -> FloatArray:
         by_user = _sides(group, state).by_user
+        if state.reweighting is not None:
+            return state.reweighting.solve(by_user, state.before, state.reg, group.pool)
         return half_sweep(by_user, state.before, state.reg, group.pool, noise=state.noise)[0]
 
     if not again:
         return solved()
-    marks = [_mark(one) for one in (state.before, state.noise) if one is not None]
+    start = None if state.reweighting is None else state.reweighting.start
+    marks = [_mark(one) for one in (state.before, state.noise, start) if one is not None]
     return group.cached("users", (state.iteration, state.reg, marks), solved)
 
 

@@ -1,6 +1,6 @@
 """What every completion solver yields and takes.
 
-The factor model, the ``Step``, and the nominal release that the Huber paper's algorithms make.
+The factor model and the ``Step``.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.ledger import Release
 
 _GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
@@ -133,30 +132,3 @@ def start_item_factors(n_items: int, rank: int, rng: np.random.Generator) -> Flo
     first half-sweep computes it.
     """
     return rng.random((n_items, rank))
-
-
-def item_release_of(
-    noise: Mechanism | None, sensitivity: float, shape: tuple[int, int], inner: int = 1
-) -> Release | None:
-    """The release of one item pass: for each of ``inner`` solves the right-hand sides Σ_i w_ij x_ij
-    u_i of all items, r numbers each (``shape``; huber-paper Alg. 1 line 8; Alg. 3 line 5); None
-    without noise.
-
-    The sensitivity is the papers' assumption Δ₁ = Δ₂ = Δ, not a derived bound, hence
-    ``sound=False``.
-    """
-    if noise is None:
-        return None
-    return Release(
-        what="right-hand sides Σ x·u of all items, one vector of r numbers each",
-        mechanism=noise,
-        l1_sensitivity=sensitivity,
-        l2_sensitivity=sensitivity,
-        unit="rating",
-        neighbours="replace-one",
-        coordinates=shape[0] * shape[1],
-        count=inner,
-        sound=False,
-        source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
-        kind="huber-paper",
-    )

@@ -27,7 +27,7 @@ from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
 _FEW_STEPS = 3  # nothing to replay
-# where the noise of ALS is, if not on right-hand sides
+# where the noise of ALS and IRLS is, if not on right-hand sides
 _PLACES = {"ratings": " on each rating", "both": " on both sides", "output": " on the output"}
 
 

@@ -63,6 +63,8 @@ TITLES = {
     "recommend": {name: a.title for name, a in ALGORITHMS.items() if a.recommend is not None},
 }
 FOR_RATINGS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "rating")
+# those that can add noise in several places
+_PLACED = {name for name, a in ALGORITHMS.items() if "noise_on" in parameters(a.config)}
 # what the noise of a configuration protects, if any
 PROTECTS = {
     "user": ":material/shield: one user",
@@ -93,7 +95,7 @@ def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
             fields[f"{letter}_by"] = "total_epsilon"
         if card.unit == "rating" and noise != "none":
             fields[f"{letter}_own_alpha"] = False
-            fields |= {f"{letter}_noise_on": "right"} if algorithm == "als" else {}
+            fields |= {f"{letter}_noise_on": "right"} if algorithm in _PLACED else {}
     return fields
 
 
@@ -282,7 +284,7 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
                 )
             ):
                 fields["alpha"] = declared.box("alpha", f"{low}_alpha", label=f"{letter}: α")
-        if algorithm == "als":
+        if algorithm in _PLACED:
             label = f"{letter}: noise on"
             fields["noise_on"] = declared.box("als.noise_on", f"{low}_noise_on", label=label)
     if by == "total_epsilon":
