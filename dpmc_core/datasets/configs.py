@@ -220,6 +220,19 @@ class SampleData(Data):
         return self.entry.dimension
 
 
+Normalisation = Annotated[
+    str,
+    Choice(
+        ("length", "maximum"),
+        "what every image or document is divided by: its length (ℓ2), or its largest entry, the "
+        "paper's unit maximum, and √pixels or 4, on a scale where none is longer than 1 (longer "
+        "documents are cut)",
+        "Normalisation",
+        ("length 1", "unit maximum"),
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ImageData(SampleData):
     """Images, a share of which may be corrupted; errors are then taken on the clean ones."""
@@ -236,16 +249,7 @@ class ImageData(SampleData):
             tuple(CORRUPTIONS.values()),
         ),
     ] = "uniform"
-    normalisation: Annotated[
-        str,
-        Choice(
-            ("length", "maximum"),
-            "what every image is divided by: its length (ℓ2), or its brightest pixel times "
-            "√pixels, the paper's unit maximum on a scale where no image is longer than 1",
-            "Normalisation",
-            ("length 1", "unit maximum"),
-        ),
-    ] = "length"
+    normalisation: Normalisation = "length"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,6 +287,7 @@ class DocumentData(SampleData):
     max_share: Annotated[float, LIMITS["max_share"]] = 0.5
     most_words: Annotated[int, LIMITS["most_words"]] = 5000
     stop_words: Annotated[str, Choice(("left-out", "kept"), "stop words (and, the …)")] = "left-out"
+    normalisation: Normalisation = "length"
 
     def consistent(self) -> None:
         if self.open_words:

@@ -152,7 +152,7 @@ def _user_split(data: RatingsData, test_fraction: float, seed: int) -> UserSplit
     return user_split(ratings_of(data), test_fraction, seed, each_alone=own)
 
 
-def _of_unit_maximum(data: ImageData) -> Samples:
+def _of_unit_maximum(data: SampleData) -> Samples:
     return unit_maximum(samples_of(replace(data, normalisation="length")))
 
 

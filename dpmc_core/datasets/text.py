@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core import limits
-from dpmc_core.datasets.samples import Samples, check_entries, unit_columns
+from dpmc_core.datasets.samples import Samples, check_entries
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
@@ -198,7 +198,7 @@ def samples_of_counts(
     weighted = TfidfTransformer(norm=None).fit_transform(sparse.csr_array(kept_counts.T))
     return replace(
         whole,
-        values=unit_columns(sparse.csc_array(weighted.T)),
+        values=whole.normalised(sparse.csc_array(weighted.T)),
         words=words,
         counts=kept_counts,
         texts=tuple(compress(whole.texts, filled)),

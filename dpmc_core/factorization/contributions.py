@@ -74,7 +74,8 @@ class AllUnits(Units):
 @dataclass(frozen=True, eq=False)
 class Selection:
     """The ``rows`` (M,) of the data that take part, and for text the ``idf`` (M,) that follows from
-    what was released of them; ``lengthened`` images are brought to length 1 where they are shorter.
+    what was released of them; ``lengthened`` columns are brought to length 1 where they are
+    shorter.
     """
 
     rows: NDArray[np.intp]
@@ -83,7 +84,8 @@ class Selection:
 
     def columns(self, group: UnitGroup) -> Matrix:
         """What the units of a group contribute (M×N, columns of length at most 1): images cut to
-        length 1, documents weighted by the IDF and brought to length 1.
+        length 1, documents weighted by the IDF and brought to length 1, or to unit maximum unless
+        ``lengthened``.
         """
         idf = self.idf
         if idf is None:
@@ -100,9 +102,10 @@ class Selection:
         def weighted() -> Matrix:
             # first to length 1: one document's huge count must not overflow
             table = unit_columns(sparse.csc_array(sparse.csr_array(counts)[self.rows]))
-            return unit_columns(sparse.csc_array(sparse.diags_array(idf) @ table))
+            table = sparse.csc_array(sparse.diags_array(idf) @ table)
+            return unit_columns(table) if self.lengthened else group.samples.normalised(table)
 
-        return group.cached("columns", idf.tobytes(), weighted)
+        return group.cached("columns", (idf.tobytes(), self.lengthened), weighted)
 
     def fewer(self, most: int) -> "Selection":
         """The ``most`` rows of these whose released frequency is highest, so that their IDF is

@@ -146,6 +146,7 @@ def choose_words(
         public_words=planned.release is not None,
         notes=(*samples.notes, note),
         of=samples.places,
+        at_maximum=samples.at_maximum,
     )
     return chosen, curator.made()
 

@@ -442,7 +442,13 @@ def test_a_factorisation_leads_to_the_page_that_runs_it(sent: Sent) -> None:
     )
     steps = {"dictionary_step": 3e-4, "dictionary_steps": 4, "dictionary_start": "random"}
     theirs = RunSpec.of(**made, **steps, algorithm="private-nmf-published", rank=5)
-    topics = RunSpec.of(dataset="topics", algorithm="nmf", most_words=900, solver="active-set")
+    topics = RunSpec.of(
+        dataset="topics",
+        algorithm="nmf",
+        most_words=900,
+        normalisation="maximum",
+        solver="active-set",
+    )
     for spec in (*specs.values(), ours, theirs, topics):
         assert spec in sent("factorization", factorization_link(spec))
     others = (

@@ -60,6 +60,8 @@ def test_unit_maximum_is_kept_by_corruption_and_judged_as_it_is() -> None:
     assert not result.statement.nominal
     of_length = reference(spec.replace(normalisation="length").data, 6)
     assert result.reference < 0.9 * of_length
+    documents = RunSpec.of(dataset="topics", algorithm="nmf", normalisation="maximum").data
+    assert samples_of(documents).at_maximum
 
 
 def test_another_algorithm_has_its_own_usual_number_of_rounds() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from dpmc_core.datasets.samples import Places, Samples
+from dpmc_core.datasets.samples import Places, Samples, unit_maximum
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
@@ -94,6 +94,12 @@ def test_how_often_words_of_one_document_are_shown(own_words: int) -> None:
     expected = runs * -math.expm1(t * math.log1p(-each))
     assert expected <= runs * failure * (1 + 1e-9)
     assert abs(shown - expected) <= 5 * math.sqrt(expected)  # of a count: five standard deviations
+
+
+def test_chosen_words_keep_unit_maximum() -> None:
+    samples = unit_maximum(of_texts([" ".join(SHARED[: k % 8 + 1]) for k in range(40)]))
+    chosen, _ = chosen_words(samples, None)
+    np.testing.assert_allclose(chosen.values.max(axis=0).toarray(), 0.25)
 
 
 @settings(max_examples=15)

@@ -110,8 +110,8 @@ def data_controls(name: str, question: str) -> dict[str, Any]:
                         "n_samples", "f_n", USUAL_MADE[name], label=f"How many {what} N"
                     )
             fields["data_seed"] = declared.box("data_seed", "f_data_seed")
+    fields["normalisation"] = declared.box("images.normalisation", "f_normalisation")
     if dataset_entry.holds == "images":
-        fields["normalisation"] = declared.box("images.normalisation", "f_normalisation")
         corrupted = question == "compare" and controls.switch(
             "Corrupt some images",
             "f_spoil",
