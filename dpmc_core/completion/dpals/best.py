@@ -18,7 +18,9 @@ ratings only and lies within ±½: one user added or removed moves the score by 
 if terms were not measured from ½). At the end all users are solved on all of their own ratings,
 which is theirs alone to see.
 
-How long a run takes tells about how large K was, which depends on nobody.
+K must stay unknown to whoever the guarantee is against: the best of k runs, k told, has a larger ε
+the larger k is. So K stands in no result, and the time that a run took, which tells about K, is not
+to be published; a repeatable run's seed tells K too.
 """
 
 from collections.abc import Iterator
