@@ -352,10 +352,8 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
         if other.printed is not None and steps:
             reference = (other.printed.value, steps)
     if not mine.values and not mine.failed:
-        title = dataset_entry(row.needs).title if row.needs else ""
-        return Verdict(
-            MISSING, row.missing or f"{title} was not at hand when the table was computed.".strip()
-        )
+        title = dataset_entry(row.needs).title if row.needs else "What it takes"
+        return Verdict(MISSING, f"{title} was not at hand when the table was computed.")
     text = None if row.printed is None else row.printed.text
     rounding = 0.0 if row.printed is None else row.printed.rounding
     outcome = verdict(

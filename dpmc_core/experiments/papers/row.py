@@ -26,8 +26,8 @@ class Row:
     trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None
     of the three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of
     what is printed, or its rounding. ``reference`` is the id of the row that trends are taken
-    against. ``needs`` names the dataset that must be here; ``missing`` says why there is no
-    number of it. ``fitted`` rows are among those that an unprinted setting was chosen by.
+    against. ``needs`` names the dataset that must be here. ``fitted`` rows are among those that an
+    unprinted setting was chosen by.
     """
 
     id: str
@@ -43,7 +43,6 @@ class Row:
     within: float = 0.001
     reference: str | None = None
     needs: str = ""
-    missing: str = ""
     fitted: bool = False
 
     @property
