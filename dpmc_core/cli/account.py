@@ -29,6 +29,7 @@ _OTHER = {
         "sensitivity",
         "the same in the ℓ2 norm; one of the two is enough, 1 if neither is given",
     ),
+    "linf": ("sensitivity", "most that one number of it moves (as far as the ℓ2 norm says)"),
     "coordinates": ("coordinates", "length of the released vector (1)"),
     "count": ("count", "how many times it is released (1)"),
 }
@@ -114,6 +115,7 @@ def _described(arguments: argparse.Namespace) -> Ledger:
         mechanism=build_noise(arguments.family, given, l1, arguments.delta),
         l1_sensitivity=l1,
         l2_sensitivity=l1 if l2 is None else l2,
+        linf_sensitivity=arguments.linf,
         unit="record",
         neighbours="add/remove-one",
         coordinates=coordinates,

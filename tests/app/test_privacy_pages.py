@@ -146,6 +146,7 @@ def texts_of_stories() -> tuple[str, ...]:
             for query, texts in (
                 # the ends of its boxes
                 ("u_moved=100", ["has not been peer-reviewed", "By published results alone"]),
+                ("u_moved=10&u_bounded=linf", ["over 10 numbers (ℓ1 and ℓ∞)"]),
                 *((f"u_count={count}", []) for count in (1, 10_000)),
                 *((f"u_sensitivity={value}", []) for value in (1e-6, 1e-3, 1000.0)),
                 ("u_delta=1e-14", []),

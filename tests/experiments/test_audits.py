@@ -323,6 +323,13 @@ def test_the_account_command(terminal: Terminal, tmp_path: Path) -> None:
     shown = terminal.output("account gaussian --variance 4 --l2 1 --coordinates 9")
     assert "Exact" in shown
     assert "assumed, not derived" in shown
+    vector = "--variance 100 --count 1000 --coordinates 100 --l1 10 --l2 1"
+    for noise, saved in (("huber", 0.06), ("laplace", 0.06), ("gaussian", 0.0)):
+        two, three = (
+            terminal.json(f"account {noise} {vector}{more}")["statement"]["epsilon"]
+            for more in ("", " --linf 0.1")
+        )
+        assert 1 - three / two == pytest.approx(saved, abs=0.01)
 
 
 def test_a_number_published_on_the_grid(terminal: Terminal) -> None:

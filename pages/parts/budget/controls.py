@@ -7,6 +7,7 @@ the controls that ask another.
 import math
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -24,19 +25,25 @@ _PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """``count`` releases like those of ``run``, which one person moves by ``sensitivity`` (ℓ1) over
-    ``spread`` numbers, with noises of equal ``by`` ("variance" or "epsilon": ``amount``); and noise
-    for ``target`` ε of all together at ``delta``.
+    ``spread`` numbers, evenly as far as ``bounded`` says, with noises of equal ``by`` ("variance"
+    or "epsilon": ``amount``); and noise for ``target`` ε of all together at ``delta``.
     """
 
     run: str = "own"
     count: int = 1000
     sensitivity: float = 1.0
     spread: int = 1
+    bounded: str = "l2"
     by: str = "variance"
     amount: float = 100.0
     alpha: float = 1.5
     target: float = 1.0
     delta: float = 1e-5
+
+    @property
+    def loose(self) -> bool:
+        """Whether Huber and Laplace noise have upper bounds that nothing reaches."""
+        return self.spread > 1 and self.bounded == "l2"
 
     def mechanisms(self) -> list[Mechanism]:
         """The noises at equal ``by``."""
@@ -49,7 +56,9 @@ class Question:
             what="a vector" if own else "right-hand sides of all items",
             mechanism=noise,
             l1_sensitivity=self.sensitivity,
-            l2_sensitivity=self.sensitivity / math.sqrt(self.spread),
+            l2_sensitivity=self.sensitivity
+            / (1 if self.bounded == "l1" else math.sqrt(self.spread)),
+            linf_sensitivity=self.sensitivity / self.spread if self.bounded == "linf" else None,
             unit="record" if own else "rating",
             neighbours="add/remove-one" if own else "replace-one",
             coordinates=self.spread,
@@ -129,14 +138,17 @@ RUNS = {
 # your own: small shifts; the papers': what they use
 USUAL_VARIANCE = {"own": USUAL.amount, "irls": 2.0, "als": 2.0}
 MODES = {"variance": "variance", "epsilon": "ε of one release"}
+# definitions of sensitivity: what is known of how evenly a movement is spread
+DEFINITIONS = {"l1": "ℓ1 alone", "l2": "ℓ1 and ℓ2", "linf": "ℓ1 and ℓ∞"}
 _PAPER_COUNTS = {"irls": 1000, "als": 50}
-LINK_TITLES = {"u_run": RUNS, "u_by": MODES}
+LINK_TITLES = {"u_run": RUNS, "u_by": MODES, "u_bounded": DEFINITIONS}
 
 
 def form() -> Question:
     """Draw the bar above the figure, and the settings in the sidebar."""
     run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
-    sensitivity, spread, count = 5.0, 1, _PAPER_COUNTS.get(run, USUAL.count)
+    moves: dict[str, Any] = {"sensitivity": 5.0}
+    count = _PAPER_COUNTS.get(run, USUAL.count)
     with controls.place():
         if run == "own":
             count = int(
@@ -150,7 +162,7 @@ def form() -> Question:
     with controls.settings():
         with controls.place():
             if run == "own":
-                sensitivity, spread = _own_run()
+                moves = _own_run()
         amount = _amount(by, USUAL_VARIANCE[run])
         alpha = controls.slider(
             "Huber's α", "u_alpha", "alpha", USUAL.alpha, low=0.05, high=6.0, step=0.01
@@ -160,15 +172,7 @@ def form() -> Question:
         )
         delta = declared.box("account_delta", "u_delta", USUAL.delta)
     return Question(
-        run=run,
-        count=count,
-        sensitivity=sensitivity,
-        spread=spread,
-        by=by,
-        amount=amount,
-        alpha=alpha,
-        target=target,
-        delta=delta,
+        run=run, count=count, **moves, by=by, amount=amount, alpha=alpha, target=target, delta=delta
     )
 
 
@@ -177,8 +181,8 @@ def _usual_variance() -> None:
     st.session_state["u_variance"] = USUAL_VARIANCE[st.session_state["u_run"]]
 
 
-def _own_run() -> tuple[float, int]:
-    """Ask for the sensitivity, and how many coordinates one person affects."""
+def _own_run() -> dict[str, Any]:
+    """Ask for the sensitivity, how many coordinates one person affects, and how evenly."""
     sensitivity = declared.box(
         "als.sensitivity", "u_sensitivity", USUAL.sensitivity, label="Sensitivity Δ (ℓ1)"
     )
@@ -188,7 +192,15 @@ def _own_run() -> tuple[float, int]:
         USUAL.spread,
         help="With ℓ1 sensitivity Δ spread evenly over m numbers, the ℓ2 sensitivity is Δ/√m.",
     )
-    return sensitivity, spread
+    bounded = controls.segments(
+        "Sensitivity by",
+        "u_bounded",
+        DEFINITIONS,
+        USUAL.bounded,
+        help="What is known of the movement of the m numbers: Σ|s| ≤ Δ alone, also √Σs² ≤ Δ/√m, or "
+        "also |s| ≤ Δ/m of each.",
+    )
+    return {"sensitivity": sensitivity, "spread": spread, "bounded": bounded}
 
 
 def _amount(by: str, usual_variance: float) -> float:

@@ -20,7 +20,7 @@ from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts, stories
-from pages.parts.budget.controls import MANY, MODES, Question
+from pages.parts.budget.controls import DEFINITIONS, MANY, MODES, Question
 from pages.parts.frame import drag, python_lines
 from pages.parts.frame.upload import OF_THE_FILE, ask_for_file, once
 from pages.parts.server import sandbox
@@ -159,7 +159,8 @@ def method(counts: Counts) -> None:
         f"Thick: the tightest method, at δ = {power(question.delta)}. Thin: the sum of ε, which "
         f"never fails (δ = 0); Gaussian noise has none. Sensitivity Δ = "
         f"{three(question.sensitivity)}, "
-        + (f"spread over {question.spread} numbers, " if question.spread > 1 else "")
+        + f"over {question.spread} numbers ({DEFINITIONS[question.bounded]}), "
+        * (question.spread > 1)
         + f"at equal {MODES[question.by]}: "
         + "; ".join(f"{describe(noise)} (sd {three(noise.std)})" for noise in mechanisms)
         + "."
@@ -376,9 +377,11 @@ def _price(question: Question, huber: Mechanism) -> None:
         "What one release adds to a long composition, relative to Gaussian noise of equal "
         "variance (Kullback–Leibler divergence). For small shifts it is I(α)·σ²(α), I the "
         "Fisher information; for shifts of a standard deviation and more the order can turn. The "
-        "Huber thesis asks whether its noise needs another definition of sensitivity. Here both "
-        "norms count: one release has ε = α·Δ₁/s by ℓ1, but each of many adds at most I·Δ₂²/2 by "
-        "ℓ2, as with Gaussian noise (docs/huber-composition.md)."
+        "Huber thesis asks whether its noise needs another definition of sensitivity. *Sensitivity "
+        "by*, of your own run, has three. By ℓ1 one release has ε = α·Δ₁/s; by ℓ2 each of many "
+        "adds at most I·Δ₂²/2, as with Gaussian noise; by ℓ∞ the worst movement is known, Δ/m of "
+        "each number, which saves Huber and Laplace noise some ε and Gaussian noise none "
+        "(docs/huber-composition.md)."
     )
 
 
@@ -396,7 +399,7 @@ def _needed(question: Question, mechanisms: list[Mechanism], shapes: list[Releas
         st.caption(
             f"{winners} Shape kept (Huber's α = {question.alpha:g}), sensitivity as chosen, δ = "
             f"{power(question.delta)}. "
-            + (_LOOSE if question.spread > 1 else "Tightest count for each, right to 0.2 %.")
+            + (_LOOSE if question.loose else "Tightest count for each, right to 0.2 %.")
         )
     except DPMCError as error:
         st.warning(controls.plain(str(error)))
@@ -425,7 +428,7 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
         f"The least noise with which {question.count:,} releases at Δ = "
         f"{three(question.sensitivity)} together have ε ≤ {three(question.target)} at δ = "
         f"{power(question.delta)}, Huber's α = {question.alpha:g} kept. "
-        + (_LOOSE if question.spread > 1 else "Right to 0.01 %, on the safe side.")
+        + (_LOOSE if question.loose else "Right to 0.01 %, on the safe side.")
     )
 
 
