@@ -479,7 +479,12 @@ def test_claims_are_paired_arithmetic() -> None:
         values = shared[r.id.rsplit("mechanism", 1)[0]] + worse
         results.append(RowResult(id=r.id, values=tuple(values)))
     invented = replace(stored("huber-table-3"), rows=tuple(results))
-    laplace, gaussian, *others = contrasts("huber-table-3", invented)
+    laplace, gaussian, neither, *others = contrasts("huber-table-3", invented)
+    assert (neither.one, neither.settings, neither.lower + neither.higher) == (
+        "Gaussian noise",
+        12,
+        0,
+    )
     for c in (laplace, gaussian):
         assert (c.settings, c.lower, c.higher, c.pooled.pairs) == (12, 0, 12, 10)
         assert c.pooled.mean == pytest.approx(0.01, abs=1e-4)
@@ -523,6 +528,32 @@ def test_claims_are_paired_arithmetic() -> None:
     ]
     tripled = replace(invented, rows=tuple(wider))
     assert spread.format("3.00") in claims("huber-table-3", tripled)[-1]
+
+
+def test_a_higher_rank_alone_raises_the_error() -> None:
+    """The rows of Tables 3, 6 and 7 on matrices of one size, that of the middle one."""
+    result, middle = stored("huber-appendix-b"), stored("huber-table-6")
+    by_name = {c.one: c for c in contrasts("huber-appendix-b", result)}
+    finding = next(e.finding for e in ENTRIES if e.id == "huber-appendix-b")
+    printed = {
+        tuple(r.setting.values()): r.printed.value
+        for table in "367"
+        for r in rows_with(f"huber-table-{table}", algorithm="als")
+        if r.setting["mechanism"] != "none"
+    }
+    for rank in ("10", "20"):
+        c = by_name[f"Rank {rank} with noise"]
+        assert (c.settings, c.higher, c.solves) == (18, 18, (1, 1))
+        higher = [x - printed["5", *of] for (r, *of), x in printed.items() if r == rank]
+        assert f"{np.mean(higher):.2f} " in finding.replace("n", " ").replace(",", " ")
+    for row in rows_with("huber-appendix-b", rank="10"):
+        np.testing.assert_allclose(result.row(row.id).values, middle.row(row.id).values, rtol=1e-9)
+    sentences = " ".join(claims("huber-appendix-b", result))
+    assert "settings: Gaussian 14, Huber 4." in sentences
+    assert "prints" not in sentences
+    for noise in ("Gaussian", "Laplace"):
+        effect = f"Huber noise instead of {noise}, rank 20 against 5.*?: no difference detected"
+        assert re.search(effect, sentences)
 
 
 def inverse() -> list[str]:

@@ -26,7 +26,8 @@ class Contrast:
     In how many the first has ``lower`` or ``higher`` error (95 % for all together, Bonferroni), the
     ``pooled`` difference over settings, averaged in each trial, with an interval over trials, the
     printed mean difference, in how many settings the printed difference lies outside our
-    interval, and how many least-squares solves of every item a pass takes (``solves``).
+    interval, and how many least-squares solves of every item a pass takes (``solves``). NaN where
+    nothing is printed.
     """
 
     one: str
@@ -44,9 +45,11 @@ class Contrast:
 # has all else of the first
 _IRLS, _ALS = {"algorithm": "irls"}, {"algorithm": "als"}
 _HUBER, _LAPLACE, _GAUSSIAN = ({"mechanism": name} for name in ("huber", "laplace", "gaussian"))
+_RANK_5 = {"rank": "5"}
 _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
     ("Huber noise", _HUBER, "Laplace noise", _LAPLACE),
     ("Huber noise", _HUBER, "Gaussian noise", _GAUSSIAN),
+    ("Gaussian noise", _GAUSSIAN, "Laplace noise", _LAPLACE),
     ("IRLS with Huber noise", _IRLS | _HUBER, "ALS with Huber noise", _ALS),
     *(
         (
@@ -79,6 +82,10 @@ _CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
             ("Gaussian noise of variance 2", _GAUSSIAN),
         )
     ),
+    *(
+        (f"Rank {rank} with noise", {"rank": rank}, "rank 5 at the same size", _RANK_5)
+        for rank in ("10", "20")
+    ),
 )
 
 # effects that section 4 calls larger in one place than in another: what is changed, its settings
@@ -102,6 +109,16 @@ _INTERACTIONS: tuple[tuple[str, dict[str, str], dict[str, str], _Place, _Place],
             ("Huber noise", _HUBER),
         )
         for title, noise in (("Gaussian noise", _GAUSSIAN), ("Laplace noise", _LAPLACE))
+    ),
+    *(
+        (
+            f"Huber noise instead of {title}",
+            _HUBER,
+            noise,
+            ("rank 20", {"rank": "20"}),
+            ("5", _RANK_5),
+        )
+        for title, noise in (("Gaussian", _GAUSSIAN), ("Laplace", _LAPLACE))
     ),
 )
 
@@ -142,13 +159,12 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
 def _pairs(
     entry: str, settings: Mapping[str, str], changes: Mapping[str, str]
 ) -> list[tuple[Row, Row]]:
-    """Printed rows with noise that have these ``settings``, each with the row that has
-    ``changes`` besides its own.
+    """Rows with noise that have these ``settings``, each with the row that has ``changes`` besides
+    its own.
     """
     rows = [
         row for row in rows_of(entry)
-        if row.spec is not None and row.printed is not None
-        and row.setting.get("mechanism", "none") != "none"
+        if row.spec is not None and row.setting.get("mechanism", "none") != "none"
     ]  # fmt: skip
     by_setting = {tuple(sorted(row.setting.items())): row for row in rows}
     of_one = [row for row in rows if settings.items() <= row.setting.items()]
@@ -157,10 +173,9 @@ def _pairs(
 
 
 def _printed(pairs: list[tuple[Row, Row]]) -> list[float]:
+    """The printed differences, NaN where a row has no printed number."""
     return [
-        a.printed.value - b.printed.value
-        for a, b in pairs
-        if a.printed is not None and b.printed is not None
+        a.printed.value - b.printed.value if a.printed and b.printed else math.nan for a, b in pairs
     ]
 
 
@@ -193,12 +208,15 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             f"One by one, lower in {c.lower} of {c.settings}, higher in {c.higher}, not "
             f"significantly different in {c.settings - c.lower - c.higher} (95 % for all together)"
         )
+        printed = (
+            f" The paper prints {c.printed:+.4f} on average; in {c.outside} of {c.settings} "
+            "settings its difference lies outside our interval."
+        ) * (not math.isnan(c.printed))
         one, other = c.solves
         cost = f" A pass makes {one} solves for every item, not {other}." * (one != other)
         out.append(
             f"**{c.one} against {c.other}**, paired over trials: {over_all}: "
-            f"{word}. {one_by_one}. The paper prints {c.printed:+.4f} on average; in "
-            f"{c.outside} of {c.settings} settings its difference lies outside our interval.{cost}"
+            f"{word}. {one_by_one}.{printed}{cost}"
         )
     return out + _interactions(entry, result) + _lowest(entry, result) + _spreads(entry, result)
 
@@ -224,7 +242,9 @@ def _interactions(entry: str, result: PaperResult) -> list[str]:
         out.append(
             f"**{title}**, difference of paired differences: {c.mean:+.4f} ± {c.half_width:.2g} "
             f"(95 % for all such sentences of a table together): "
-            f"{word if c.detected else 'no difference detected'}. The paper prints {printed:+.4f}."
+            f"{word if c.detected else 'no difference detected'}."
+            + f" The paper prints {printed:+.4f}."
+            * (not math.isnan(printed))
         )
     return out
 
@@ -241,9 +261,12 @@ def _lowest(entry: str, result: PaperResult) -> list[str]:
     if not settings:
         return []
     ours = counts(lambda row: result.row(row.id).mean)
-    printed = counts(lambda row: row.printed.value if row.printed else math.nan)
+    printed = ""
+    if settings[0][0].printed:
+        by_print = counts(lambda row: row.printed.value if row.printed else math.nan)
+        printed = f"; as printed: {by_print}"
     return [
-        f"**Lowest mean error** in {len(settings)} settings: {ours}; as printed: {printed}. "
+        f"**Lowest mean error** in {len(settings)} settings: {ours}{printed}. "
         "Settings share the data of their trials, and the sentences above say which differences "
         "are significant."
     ]

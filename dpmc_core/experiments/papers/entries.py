@@ -20,6 +20,7 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
     "huber-table-5": lambda: huber_rows.real("5"),
     "huber-table-6": lambda: huber_rows.synthetic("6"),
     "huber-table-7": lambda: huber_rows.synthetic("7"),
+    "huber-appendix-b": huber_rows.ranks,
     "dpals-table-4": dpals_rows.dpals_budgets,
     "dpals-table-5": dpals_rows.dpals_results,
     "dpals-figure-3": dpals_rows.dpals_shapes,

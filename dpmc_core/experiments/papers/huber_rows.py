@@ -63,16 +63,16 @@ def noise_of(setting: dict[str, str], variance: float) -> Settings:
     return {**noise, "algorithm": setting["algorithm"], "loss_alpha": papers_huber(variance).alpha}
 
 
-def synthetic(table: str) -> list[Row]:
-    """Tables 3, 6 and 7: RMSE on the whole matrix of made data."""
-    out = []
+def synthetic(table: str, size: int = 0) -> list[Row]:
+    """Tables 3, 6 and 7: RMSE on the whole matrix of made data, of another ``size`` if given."""
+    size, out = size or _SIZES[table], []
     for p in printed_in("huber", table):
         s = p.setting
         shared = RunSpec.fitting(
             {},
             dataset="low-rank",
-            n_users=_SIZES[table],
-            n_items=_SIZES[table],
+            n_users=size,
+            n_items=size,
             true_rank=int(s["rank"]),
             rank=int(s["rank"]),
             observed=float(s["observed"]) / _HELD_OUT,
@@ -102,6 +102,18 @@ def synthetic(table: str) -> list[Row]:
             )
         )
     return out
+
+
+def ranks() -> list[Row]:
+    """Appendix B: ALS of Tables 3, 6 and 7 on matrices of one size, that of the middle one: what
+    is printed is of other sizes.
+    """
+    return [
+        replace(row, printed=None, reference=None, fitted=False)
+        for table in _SIZES
+        for row in synthetic(table, _SIZES["6"])
+        if row.setting["algorithm"] == "als"
+    ]
 
 
 def real(table: str) -> list[Row]:

@@ -369,7 +369,7 @@ def table(entry: Entry, rows: Sequence[Row], result: PaperResult | None) -> None
     summary = ", ".join(f"{n} {_kind(kind, n)}" for kind, n in counts.items() if n)
     judgements, rest = claims(entry.source, result), [*_how_far(lines), *beaten(lines)]
     if counts[UNPRINTED] == len(lines):
-        say_verdict(f"{entry.place}: drawn in the paper without numbers; {len(lines)} of ours.")
+        say_verdict(f"{entry.place}: no number of it is printed; {len(lines)} of ours.")
     else:
         say_verdict(f"{entry.place}: of {len(lines)} rows, {summary}.")
     if not on_screen.presenting() and (printed := as_printed(lines)) is not None:
