@@ -146,6 +146,14 @@ def dpals_counts() -> tuple[DpalsCount, ...]:
     >>> row = dpals_counts()[4]
     >>> row.printed, round(row.both, 3)
     (1.0, 1.001)
+
+    The columns 8 and 16 fit δ = 1e-6, which is not printed: √ρ is √(ε + ln 1/δ) − √ln 1/δ.
+
+    >>> for row in dpals_counts()[2:4]:
+    ...     pairs = (row.both, math.log(1e5)), (row.printed, math.log(1e6))
+    ...     print([round(math.sqrt(epsilon + log) - math.sqrt(log), 3) for epsilon, log in pairs])
+    [0.954, 0.954]
+    [1.743, 1.743]
     """
     settings: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for p in printed_in("dpals", "4"):
