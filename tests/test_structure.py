@@ -333,14 +333,15 @@ def _strange(node: ast.AST, names: set[str]) -> bool:
 
 
 SOLVERS = ("dpmc_core.completion.", "dpmc_core.factorization.")
-# what solvers with a guarantee draw themselves: starts, and which and how many runs, which do not
-# depend on data
+# what solvers with a guarantee draw themselves: starts, samples, and which and how many
+# runs, which do not depend on data
 STARTS = {
     "dpmc_core.completion.dpals.best": {"choice", "geometric", "integers"},
     "dpmc_core.completion.dpals.solver": {"integers", "standard_normal"},
     "dpmc_core.completion.dpals.power_iteration": {"standard_normal"},
     "dpmc_core.completion.frank_wolfe": {"standard_normal"},
     "dpmc_core.completion.sgld": {"standard_normal"},
+    "dpmc_core.factorization.corrected": {"random"},
     "dpmc_core.factorization.moments": {"bit_generator", "integers"},
     "dpmc_core.factorization.public_images": {"standard_normal"},
     "dpmc_core.factorization.step": {"random"},

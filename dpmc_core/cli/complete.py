@@ -80,3 +80,5 @@ def _print_result(result: RunResult | RecommendResult) -> None:
             )
     else:
         print_errors(result.final, result.baselines, result.against_baseline, "held-out ratings")
+        if result.final.chosen_reg is not None:
+            print(f"λ = {result.final.chosen_reg:g} was chosen")

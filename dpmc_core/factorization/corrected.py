@@ -12,6 +12,14 @@ outliers, v − r is cut to length 1 as well. So one unit moves A = Σ h hᵀ (i
 and 4 are for replacing one, before its 1/N). Every round is released with both, all rounds are
 planned together, and the start is a random dictionary (or the released mean image). What is done
 with the released statistics afterwards, averaging over rounds included, costs nothing.
+
+With ``sampling_rate`` q below 1 each round is of a new sample, in which every unit is with
+probability q, drawn for each unit alone (Poisson sampling). A unit added or removed then moves A
+and B of a round as above with probability q, together, and else not at all: Gaussian noise is
+accounted for so (``privacy.losses.sampled_epsilons``), other noise as if all units took part, which
+bounds it. For one unit replaced that derivation does not hold, and such a plan is refused. The
+dictionary is fitted to A and B of one sample, so that dividing both by q would change nothing.
+Which units were drawn is neither released nor kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,6 +32,7 @@ import numpy as np
 from dpmc_core.arrays import FloatArray
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix, Samples
+from dpmc_core.errors import ParameterError
 from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
 from dpmc_core.factorization.contributions import (
     AllUnits,
@@ -49,7 +58,7 @@ from dpmc_core.factorization.step import (
     check_parts,
     random_dictionary,
 )
-from dpmc_core.limits import Limit
+from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.ledger import Unit
@@ -100,7 +109,12 @@ class CorrectedNMFConfig(Config):
     outlier_penalty: OutlierPenalty | None = None
     outlier_bound: OutlierBound = 10.0
     neighbours: NeighbourChoice = "add/remove-one"
+    sampling_rate: Annotated[float, LIMITS["sampling_rate"]] = 1.0
     budget: Budget | None = None
+
+    def consistent(self) -> None:
+        if self.sampling_rate < 1 and self.neighbours == "replace-one":
+            raise ParameterError("sampling_rate", self.sampling_rate, "1 for one unit replaced")
 
 
 def learn_corrected(
@@ -114,6 +128,9 @@ def learn_corrected(
     Units in memory have their coefficients and outliers in each step; others have no outliers.
     """
     check_parts((units.dimension, units.given), config.rank)
+    rate = config.sampling_rate
+    if rate < 1 and units.whole is None:
+        raise ParameterError("sampling_rate", rate, "1 for units in partitions")
     curator, most = _curator(units, config, rng, journal)
     selection, start = _start(units, config, curator, most, rng)
     values = None if units.whole is None else selection.columns(units.whole)
@@ -124,7 +141,10 @@ def learn_corrected(
             return units.total(statistics_of_group, selection, config, dictionary)
         fitted = _coefficients_of_each(values, dictionary, config)
         seen["coefficients"], clean, seen["outliers"] = fitted
-        return _statistics(seen["coefficients"], clean)
+        taking = seen["coefficients"]
+        if rate < 1:
+            taking = taking * (rng.random(taking.shape[1]) < rate)
+        return _statistics(taking, clean)
 
     for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
         whole = selection.spread(dictionary, units.dimension)
@@ -154,7 +174,8 @@ def _curator(
         rows = min(rows, MOST_WORDS)
         first = plan(_parts(units, config, rows), config.budget)
         if first is not None:
-            rows = words_worth_it(units.given, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
+            sample = round(units.given * config.sampling_rate)
+            rows = words_worth_it(sample, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
     return Curator(plan(_parts(units, config, rows), config.budget), rng, journal), rows
 
 
@@ -225,7 +246,9 @@ def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Par
             non_negative=True,
         )
     left = 1.0 - sum(part.share for part in parts.values())
-    parts |= parts_of_rounds(unit, config, rows, left)
+    rounds = parts_of_rounds(unit, config, rows, left)
+    rate = config.sampling_rate
+    parts |= {name: replace(part, sampling_rate=rate) for name, part in rounds.items()}
     parts = {name: replace(part, kind="factorization") for name, part in parts.items()}
     return for_replacing(parts) if config.neighbours == "replace-one" else parts
 

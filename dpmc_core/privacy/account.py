@@ -261,7 +261,7 @@ def gaussian_equivalent(ledger: Ledger) -> Gaussian | None:
     (Dong, Roth & Su 2022, Corollary 3.3, adaptive choices included).
     """
     square = 0.0
-    if ledger.failure or ledger.mean_runs > 1:
+    if ledger.failure or ledger.mean_runs > 1 or ledger.sampled:
         return None
     for release in ledger.releases:
         if not isinstance(release.mechanism, Gaussian):
@@ -306,8 +306,8 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
     total = sum(choice_rdp(rdp, mean_runs) for mean_runs, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)
     rho = sum(release.count * zcdp(release, published=published) for release in ledger.releases)
-    only_gaussian = gaussian_equivalent(ledger) is not None
-    proof = "" if published or only_gaussian else " (that ρ by our own proof)"
+    own = not published and _needs_own_proof(ledger, coarse=True)
+    proof = " (that ρ by our own proof)" if own else ""
     note = f"at order {float(order):.3g}"
     if ledger.mean_runs == 1:
         note += f"; zCDP ρ = {three(rho)}{proof}"
@@ -315,8 +315,10 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
 
 
 def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
-    from dpmc_core.privacy.losses import COARSE, FINE, pld_epsilon
+    from dpmc_core.privacy.losses import COARSE, FINE, pld_epsilon, sampled_epsilons
 
+    if ledger.sampled:
+        return sampled_epsilons(ledger, (delta,))[0], True, "of new samples each time"
     coarse = coarse or len(ledger.releases) > _MANY
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""
 
@@ -326,8 +328,8 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     equivalent = gaussian_equivalent(ledger)
     if equivalent is not None:
         return equivalent.epsilon_at_delta(delta, 1.0), True, "all noise is Gaussian"
-    if ledger.draws > 1:
-        raise NotApplicable("more than one release, not all Gaussian")
+    if ledger.draws > 1 or ledger.sampled:
+        raise NotApplicable("more than one release, not all Gaussian, or samples")
     (release,) = ledger.releases
     if release.coordinates > 1:
         raise NotApplicable("a vector, not one number")

@@ -110,6 +110,7 @@ class Part:
     linf: float | None = None
     kind: Kind = "completion"
     sigma_unit: float | None = None
+    sampling_rate: float = 1.0
 
     def release(self, budget: Budget, factor: float = 1.0) -> Release:
         """The release, its noise ``factor`` times the sensitivity over √(share/count), or σ."""
@@ -132,6 +133,7 @@ class Part:
             linf_sensitivity=self.linf,
             kind=self.kind,
             mean_runs=budget.mean_runs,
+            sampling_rate=self.sampling_rate,
         )
 
 

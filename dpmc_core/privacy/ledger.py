@@ -66,7 +66,9 @@ class Release:
     ``kind`` says what it is part of ("": nothing here). Where ``mean_runs`` is above 1, a random
     number of runs with that mean each made such releases, and those of the best run by a score
     among them are published alone (``account.choice_rdp``). All releases of a ledger with the same
-    ``mean_runs`` belong to one choice.
+    ``mean_runs`` belong to one choice. A ``sampling_rate`` q below 1 says that each is made
+    of a new sample, which every unit is in with probability q (Poisson sampling); releases with the
+    same q and ``count`` are of the same samples.
 
     Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
     which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.
@@ -86,6 +88,7 @@ class Release:
     failure: float = 0.0
     kind: Kind = ""
     mean_runs: float = 1.0
+    sampling_rate: float = 1.0
 
     def __post_init__(self) -> None:
         l1, l2 = (
@@ -94,6 +97,7 @@ class Release:
         coordinates = limits.check_int("coordinates", self.coordinates)
         limits.check_int("count", self.count)
         limits.check("failure", self.failure)
+        limits.check("sampling_rate", self.sampling_rate)
         if limits.check("mean_runs", self.mean_runs) > 1 and self.failure:
             raise ParameterError("failure", self.failure, "0 in the best of several runs")
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
@@ -161,7 +165,7 @@ class Release:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
         # built field by field: asdict would turn the mechanism into a nameless dict
         out = {name: value for name, value in vars(self).items() if name != "mechanism"}
-        for name in ("linf_sensitivity", "failure", "kind", "mean_runs"):
+        for name in ("linf_sensitivity", "failure", "kind", "mean_runs", "sampling_rate"):
             if out[name] == getattr(type(self), name):
                 del out[name]
         parameters = asdict(self.mechanism)
@@ -199,6 +203,11 @@ class Ledger:
     def mean_runs(self) -> float:
         """Of how many runs on average the best is published; 1 where no run was chosen."""
         return max((release.mean_runs for release in self.releases), default=1.0)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether any release is made of samples."""
+        return any(release.sampling_rate < 1 for release in self.releases)
 
     def without_failure(self) -> "Ledger":
         """The same releases, as if none of them ever failed."""

@@ -21,7 +21,7 @@ left when the factor is taken out again.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
@@ -70,8 +70,8 @@ def numbers_of(ledger: Ledger) -> list[Number]:
         raise NotApplicable(f"more than {_MOST_DRAWS:,} releases")
     if len(ledger.releases) > _MOST_KINDS:
         raise NotApplicable(f"more than {_MOST_KINDS} kinds of release")
-    if ledger.failure or ledger.mean_runs > 1:
-        raise NotApplicable("releases that may fail, or of a run that was chosen")
+    if ledger.failure or ledger.mean_runs > 1 or ledger.sampled:
+        raise NotApplicable("releases that may fail, of samples, or of a run that was chosen")
     for release in ledger.releases:
         if not isinstance(release.mechanism, Gaussian | Laplace | Huber):
             raise NotApplicable(f"no privacy loss distribution for {release.mechanism.name} noise")
@@ -553,21 +553,37 @@ def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray
 
 
 @lru_cache(maxsize=64)
-def sampled_epsilons(ledger: Ledger, rate: float, deltas: tuple[float, ...]) -> list[float]:
-    """ε at each of ``deltas`` of a ledger of one kind of release, each of another sample,
-    which holds every unit with probability ``rate`` q < 1 (Poisson sampling); cached.
+def sampled_epsilons(ledger: Ledger, deltas: tuple[float, ...]) -> list[float]:
+    """ε at each of ``deltas`` of a ledger with releases of samples, which hold every unit with
+    probability ``sampling_rate`` q (Poisson sampling); cached.
 
     For one unit added or removed: with P and P′ the laws of a release without and with the unit, P
-    against (1 − q)P + qP′ (Balle, Barthe & Gaboardi 2018). Gaussian and Laplace noise by
-    dp-accounting, Huber noise by ``sampled_deltas``; pessimistic, like all distributions here. A
-    vector with Laplace or Huber noise stands as one number that moves by its ℓ1 sensitivity: a
-    bound. Raises ``NotApplicable`` for δ or losses that no grid holds.
+    against (1 − q)P + qP′ (Balle, Barthe & Gaboardi 2018). Gaussian releases of the same samples
+    are one vector, which moves by √Σ(Δ/σ)² in units of its noise or not at all. Gaussian and
+    Laplace noise by dp-accounting, Huber noise by ``sampled_deltas``; pessimistic, like all
+    distributions here. A vector with Laplace or Huber noise stands as one number that moves by its
+    ℓ1 sensitivity: a bound. Raises ``NotApplicable`` for δ or losses that no grid holds, for a
+    choice among runs, for one unit replaced, and for several kinds of release that are not all
+    Gaussian.
     """
-    (release,), spare = ledger.releases, _reserved_delta(ledger, min(deltas))
-    noise, count = release.mechanism, release.count
-    shift = release.l2_sensitivity if isinstance(noise, Gaussian) else release.l1_sensitivity
-    interval = sampled_step((noise, shift, count), rate, COARSE)
-    total = _composed([_single(noise, shift, interval, rate)], [count])
+    spare = _reserved_delta(ledger, min(deltas))
+    numbers, squares = list[tuple[Number, float]](), defaultdict[tuple[float, int], float](float)
+    for release in ledger.releases:
+        noise, count, rate = release.mechanism, release.count, release.sampling_rate
+        if isinstance(noise, Gaussian):
+            shared = (rate, count) if rate < 1 else (1.0, 1)
+            square = (release.l2_sensitivity / noise.scale) ** 2
+            squares[shared] += square if rate < 1 else count * square
+        else:
+            numbers.append(((noise, release.l1_sensitivity, count), rate))
+    apart = numbers and len(ledger.releases) > 1
+    if apart or ledger.mean_runs > 1 or ledger.releases[0].neighbours == "replace-one":
+        raise NotApplicable("what sampling saves, of such a ledger")
+    for (rate, count), square in squares.items():
+        numbers.append(((Gaussian(scale=1.0), math.sqrt(square), count), rate))
+    interval = min(sampled_step(number, rate, COARSE) for number, rate in numbers)
+    singles = [_single(noise, shift, interval, rate) for (noise, shift, _), rate in numbers]
+    total = _composed(singles, [count for (*_, count), _ in numbers])
     return [float(total.get_epsilon_for_delta(delta - spare)) for delta in deltas]
 
 

@@ -169,6 +169,8 @@ def _of_this_run(
         yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
     if ledger.mean_runs > 1:
         yield _CAVEATS["chance"]["chosen"].format(runs=three(ledger.mean_runs))
+    if ledger.sampled:
+        yield _CAVEATS["chance"]["sampled"]
     if draws_so_far not in (None, ledger.draws):
         yield (
             f"So far {draws_so_far:,} of the {ledger.draws:,} planned releases were made. ε is of "
@@ -193,7 +195,8 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
     """ε at the same ``delta`` for ``size`` units that change together.
 
     They move each release by at most ``size`` times as much, so it is the ε of the ledger whose
-    sensitivities are ``size`` times as large. Where δ > 0 that may be more than ``size``·ε.
+    sensitivities are ``size`` times as large; of samples, which one of them is in more often than
+    each, it is taken as of all data. Where δ > 0 that may be more than ``size``·ε.
 
     >>> from dpmc_core.privacy.ledger import Release
     >>> noise = Gaussian.with_epsilon(1.0, 1.0, delta=1e-5)
@@ -214,6 +217,7 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
             l1_sensitivity=size * release.l1_sensitivity,
             l2_sensitivity=size * release.l2_sensitivity,
             linf_sensitivity=release.linf_sensitivity and size * release.linf_sensitivity,
+            sampling_rate=1.0,
         )
         for release in ledger.releases
     )

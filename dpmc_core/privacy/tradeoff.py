@@ -145,8 +145,9 @@ def of_ledger(ledger: Ledger) -> TradeOff:
     equivalent = gaussian_equivalent(ledger)
     if equivalent is not None:
         return _gaussian(1 / equivalent.scale, "Gaussian noise throughout")
-    if ledger.draws == ledger.mean_runs == ledger.releases[0].coordinates == 1:
-        return of_mechanism(ledger.releases[0].mechanism, ledger.releases[0].l1_sensitivity)
+    first = ledger.releases[0]
+    if ledger.draws == ledger.mean_runs == first.coordinates == first.sampling_rate == 1:
+        return of_mechanism(first.mechanism, first.l1_sensitivity)
     with suppress(NotApplicable, ArithmeticError, MemoryError):
         return _from_distribution(ledger)
     answers = [answer for delta in _DELTAS for answer in account(ledger, delta)]

@@ -60,9 +60,10 @@ def lambdas(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def chosen(seed: int, **settings: Any) -> float:
-    """The λ that a run publishes, by its ledger."""
+    """The λ that a run publishes."""
     *_, last = best_dpals(table(), BestConfig(reg=1.0, **settings), R(seed), 1)
-    return float(last.releases[-1].what.rpartition("= ")[2])
+    assert last.chosen_reg is not None
+    return float(last.chosen_reg)
 
 
 def test_the_number_of_runs_is_geometric_and_their_settings_uniform(lambdas: list[float]) -> None:
@@ -139,13 +140,13 @@ def test_nothing_of_the_other_runs_is_left() -> None:
     """The ledger is that of one run of DPALS and of its score, however many were made."""
     for seed in range(4):
         (last,) = steps_of("gaussian", 5.0, seed)
-        counts = Counter(r.what.partition(",")[0] for r in last.releases)
+        counts = Counter(release.what for release in last.releases)
         assert counts == {
             "item counts of k ratings per user": 1,
             "item counts of the ratings that take part": 1,
             "Gram matrices of all items": 2,
             "right-hand sides of all items": 2,
-            "score": 1,
+            "score of ratings held out": 1,
         }
         assert last.rest == ()
 
@@ -171,6 +172,7 @@ def test_a_run_states_the_choice() -> None:
     spec = RunSpec.of(algorithm="best-dpals", **shape, rank=2, mechanism="gaussian", epsilon=2.0)
     result = run(spec)
     assert result.finished
+    assert result.summary()["steps"][0]["chosen_reg"] in (5.0, 25.0, 125.0)
     assert result.statement.epsilon == pytest.approx(2.0, rel=1e-4)
     assert not result.statement.nominal
     assert any("of a random number of runs, 3 on average" in c for c in result.statement.caveats)

@@ -169,6 +169,7 @@ PREPARED = [
         "0.4 --neighbours replace-one --mechanism laplace --epsilon 3.0",
         "CorrectedNMFConfig(rank=16, rounds=20, inner=10, start='random', averaging=0.5, "
         "outlier_penalty=0.4, outlier_bound=10.0, neighbours='replace-one', "
+        "sampling_rate=1.0, "
         "budget=Budget(epsilon=3.0, delta=1e-05, family='laplace', alpha=1.5))",
     ),
     (

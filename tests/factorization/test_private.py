@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from dp_accounting import dp_event, pld
 from scipy import sparse
 
 from dpmc_core.datasets.loaders import load_samples
@@ -22,6 +23,7 @@ from dpmc_core.factorization import (
     MomentConfig,
     PublishedConfig,
     RobustConfig,
+    corrected,
     corrected_nmf,
     fit_coefficients,
     moment_nmf,
@@ -36,9 +38,12 @@ from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.factorization.step import nndsvd
 from dpmc_core.metrics.factors import share_found
 from dpmc_core.privacy import Ledger, state
-from dpmc_core.privacy.account import tightest
+from dpmc_core.privacy.account import gaussian_equivalent, tightest
 from dpmc_core.privacy.budget import Budget, Curator
+from dpmc_core.privacy.ledger import ledger_from_dict
 from dpmc_core.privacy.moments import packed, unpacked
+from dpmc_core.privacy.statement import group_epsilon
+from dpmc_core.privacy.tradeoff import of_ledger
 from tests.steps import Tape, spending
 
 BUDGET = Budget(epsilon=4.0, delta=1e-5)
@@ -103,6 +108,7 @@ CASES = {
     "sound, mean": replace(CORRECTED, rounds=3),
     "sound, random": replace(CORRECTED, start="random"),
     "sound, outliers": replace(CORRECTED, outlier_penalty=0.5),
+    "sound, sampled": replace(CORRECTED, rounds=3, sampling_rate=0.9),
     "moments": MOMENTS,
     "moments, Laplace": replace(MOMENTS, budget=Budget(epsilon=5000.0, family="laplace")),
     "moments, refined": replace(MOMENTS, refinements=2),
@@ -485,6 +491,76 @@ def test_words_are_chosen_by_what_was_released() -> None:
     assert spread.sum() == 80
 
 
+SAMPLED = CorrectedNMFConfig(rank=4, rounds=6, sampling_rate=0.2, budget=BUDGET)
+
+
+@pytest.mark.parametrize("start", ["mean", "random"])
+def test_samples_cost_what_dp_accounting_says(start: str) -> None:
+    """A and B of a round are of one sample: together one release of it."""
+    _, ledger = spending(steps_of(replace(SAMPLED, start=start), FACES))
+    event, shifts = pld.PLDAccountant(), defaultdict[float, float](float)
+    for release in ledger.releases:
+        shifts[release.sampling_rate] += (release.l2_sensitivity / release.mechanism.std) ** 2
+    for rate, square in shifts.items():
+        one = dp_event.GaussianDpEvent(square**-0.5)
+        if rate < 1:
+            event.compose(dp_event.PoissonSampledDpEvent(rate, one), 6)
+        else:
+            event.compose(one)
+    assert sorted(shifts) == [0.2, 1.0][: len(ledger.releases) - 1]
+    assert tightest(ledger, 1e-5) == pytest.approx(event.get_epsilon(1e-5), rel=1e-3)
+    assert tightest(ledger, 1e-5) == pytest.approx(BUDGET.epsilon, rel=1e-3)
+    statement = state(ledger, 1e-5)
+    assert statement.epsilon <= BUDGET.epsilon
+    assert any("of a new sample" in caveat for caveat in statement.caveats)
+    # of ten images that change together one is in a sample more often than each
+    whole = Ledger(tuple(replace(release, sampling_rate=1.0) for release in ledger.releases))
+    assert group_epsilon(ledger, 10, 1e-5) == group_epsilon(whole, 10, 1e-5)
+    assert tightest(whole, 1e-5) > 1.5 * BUDGET.epsilon
+    curves = of_ledger(ledger), of_ledger(whole)
+    assert curves[0].misses(np.array([0.05])) > curves[1].misses(np.array([0.05]))
+    assert ledger_from_dict(ledger.as_dict()) == ledger
+
+
+@pytest.mark.parametrize("family", ["laplace", "huber"])
+def test_samples_save_nothing_with_other_noise(family: str) -> None:
+    budget = replace(BUDGET, family=family)
+    whole, some = (
+        spending(steps_of(replace(SAMPLED, budget=budget, sampling_rate=q), FACES))[1]
+        for q in (1.0, 0.2)
+    )
+    assert [r.mechanism for r in some.releases] == [r.mechanism for r in whole.releases]
+    assert tightest(some, 1e-5) == tightest(whole, 1e-5)
+
+
+def test_all_of_the_data_is_what_it_was() -> None:
+    usual, said = CorrectedNMFConfig(rank=4, budget=BUDGET), {"sampling_rate": 1.0}
+    assert usual == replace(usual, **said)
+    _, ledger = spending(steps_of(replace(usual, rounds=2), FACES))
+    assert "sampling_rate" not in str(ledger.as_dict())
+    assert gaussian_equivalent(ledger) is not None
+
+
+def test_each_round_is_of_another_sample() -> None:
+    """Of images all alike, A says how many took part."""
+    values = np.tile(FACES.values[:, 5:6], 400)
+    alike = replace(FACES, values=values, labels=None)
+    config = replace(SAMPLED, rank=1, rounds=30, start="random", budget=None)
+    counts = []
+    with pytest.MonkeyPatch.context() as patch:
+        statistics = corrected._statistics
+
+        def counted(coefficients: np.ndarray, values: np.ndarray) -> np.ndarray:
+            counts.append((coefficients > 0).sum())
+            return statistics(coefficients, values)
+
+        patch.setattr(corrected, "_statistics", counted)
+        spending(steps_of(config, alike))
+    assert len(set(counts)) > 5
+    assert abs(np.mean(counts) - 80) < 4 * np.sqrt(400 * 0.2 * 0.8 / 30)
+    assert 0.4 < np.var(counts) / (400 * 0.2 * 0.8) < 2.2
+
+
 @pytest.mark.parametrize(
     ("samples", "kind", "settings", "error", "message"),
     [
@@ -495,6 +571,12 @@ def test_words_are_chosen_by_what_was_released() -> None:
         (FACES, MomentConfig, {"rank": 41}, ParameterError, "at most 40"),
         (FACES, RobustConfig, {"rank": 41}, ParameterError, "rank = 41 .* at most 40"),
         (FACES, CorrectedNMFConfig, {"start": "svd"}, ParameterError, "start"),
+        (FACES, CorrectedNMFConfig, {"sampling_rate": 0.0}, ParameterError, "sampling_rate = 0"),
+        *(
+            (FACES, CorrectedNMFConfig, {"sampling_rate": q, "neighbours": "replace-one"}, *told)
+            for q in (0.1, 0.999)
+            for told in [(ParameterError, "sampling_rate = .* must be 1 for one unit replaced")]
+        ),
         (FACES, MomentConfig, {"neighbours": "friends"}, ParameterError, "neighbours"),
         (FACES, RobustConfig, {"solver": "magic"}, ParameterError, "solver"),
     ],

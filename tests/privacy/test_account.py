@@ -102,16 +102,16 @@ def test_a_release_of_a_sample_costs_what_balle_barthe_and_gaboardi_say(
     exact = [
         math.log1p(rate * math.expm1(noise.epsilon_at_delta(delta / rate, 1.0))) for delta in deltas
     ]
-    sampled = sampled_epsilons(ledger(noise), rate, deltas)
+    sampled = sampled_epsilons(ledger(noise, sampling_rate=rate), deltas)
     assert sampled == pytest.approx(exact, rel=2e-3)
     assert min(np.subtract(sampled, exact)) > -1e-6
 
 
 @every_noise
 def test_samples_of_nearly_all_cost_what_all_data_do(noise: Mechanism) -> None:
-    for book in (ledger(noise, 1), ledger(noise, 60)):
-        (sampled,) = sampled_epsilons(book, 1 - 1e-9, (DELTA,))
-        assert sampled == pytest.approx(tightest(book, DELTA), rel=2e-3)
+    for count in (1, 60):
+        (sampled,) = sampled_epsilons(ledger(noise, count, sampling_rate=1 - 1e-9), (DELTA,))
+        assert sampled == pytest.approx(tightest(ledger(noise, count), DELTA), rel=2e-3)
 
 
 @pytest.mark.parametrize("removed", [True, False])
@@ -132,7 +132,7 @@ def test_deltas_of_samples_are_their_integrals(removed: bool) -> None:
 
 def test_losses_that_no_grid_holds_are_refused() -> None:
     with pytest.raises(NotApplicable, match="beyond 500"):
-        sampled_epsilons(ledger(Laplace(scale=1.0), 1, 1000.0), 0.1, (DELTA,))
+        sampled_epsilons(ledger(Laplace(scale=1.0), 1, 1000.0, sampling_rate=0.1), (DELTA,))
 
 
 # ---- against direct convolution, and the mechanism's own profile ---------------------------------

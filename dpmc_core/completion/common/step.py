@@ -48,7 +48,8 @@ class Step:
     """State after one outer iteration (counted from 1).
 
     The model, Σ residual² over the training ratings, the objective, the releases made *in this
-    step*, and those that the plan still holds (``rest``).
+    step*, and those that the plan still holds (``rest``). ``chosen_reg`` is the λ of the best of
+    several runs.
     """
 
     iteration: int
@@ -57,6 +58,7 @@ class Step:
     objective: float
     releases: tuple[Release, ...]
     rest: tuple[Release, ...] = ()
+    chosen_reg: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 K runs are made, K geometric with mean ``mean_runs`` and drawn without looking at any data. Each
 draws a λ among ``RATIOS`` times ``reg``, learns by it, and releases a noisy score. What the run of
-the highest score released is published, with its λ and score; nothing of the others is kept.
+the highest score released is published, with its λ; nothing of the others is kept.
 
 Guarantee. The λ is drawn without looking at data, changes no release of the plan and no
 sensitivity, and is published: so a run, whichever λ it draws, has the ledger of one DPALS run and
@@ -80,7 +80,7 @@ def best_dpals(
     people = Whole(everybody.ratings.take(~held_out), workers)
     target = everybody.ratings.take(held_out)
     part = Part(
-        what="score",
+        what="score of ratings held out",
         l1=0.5,
         l2=0.5,
         coordinates=1,
@@ -93,22 +93,20 @@ def best_dpals(
         scores = plan({"score": part}, replace(budget, epsilon=SCORE_SHARE * budget.epsilon))
         one_run = replace(config, budget=replace(budget, spent=tuple((scores or {}).values())))
 
-    def run() -> tuple[float, Learned, tuple[Release, ...]]:
-        """One run's score, what it has learned, and its releases."""
+    def run() -> tuple[float, float, Learned, tuple[Release, ...]]:
+        """One run's score, its λ, what it has learned, and its releases."""
         reg = float(np.clip(config.reg * rng.choice(RATIOS), PENALTY.low, PENALTY.high))
         steps = list(learn_dpals(people, replace(one_run, reg=reg), rng, Journal()))
-        learned = steps[-1].learned
-        named = scores and {"score": replace(scores["score"], what=f"score, of λ = {reg:g}")}
-        curator = Curator(named, rng)
+        learned, curator = steps[-1].learned, Curator(scores, rng)
         (score,) = curator.release("score", score_of(people.whole, target, learned))
         releases = [release for step in steps for release in step.releases]
-        return float(score), learned, (*releases, *curator.made())
+        return float(score), reg, learned, (*releases, *curator.made())
 
     runs = (run() for _ in range(rng.geometric(1 / config.mean_runs)))
-    _, learned, releases = max(runs, key=itemgetter(0))
+    _, reg, learned, releases = max(runs, key=itemgetter(0))
     model = learned.model(everybody)
     squares = squared_residuals(everybody.ratings, model)
-    yield Step(1, model, squares, squares, releases)
+    yield Step(1, model, squares, squares, releases, chosen_reg=reg)
 
 
 def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:

@@ -48,7 +48,7 @@ class StepMetrics:
     predictions were moved into the rating scale. ``truth_*`` compare with the whole noiseless
     matrix of synthetic data, else None. ``epsilon`` is what all releases so far spend, where noise
     is given by σ, else None: the total of a run planned with so many iterations, not of one that
-    was stopped for its errors.
+    was stopped for its errors. ``chosen_reg`` is the λ that was chosen among several, if any.
     """
 
     iteration: int
@@ -62,6 +62,7 @@ class StepMetrics:
     objective: float
     seconds: float
     epsilon: float | None = None
+    chosen_reg: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,4 +194,5 @@ def _measure(step: Step, train: Ratings, test: Ratings, started: float) -> StepM
         truth_rmse_clipped=clipped_whole,
         objective=step.objective,
         seconds=time.perf_counter() - started,
+        chosen_reg=step.chosen_reg,
     )

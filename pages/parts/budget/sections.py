@@ -247,10 +247,11 @@ def sampling(counts: Counts) -> None:
         with st.spinner("Composing the privacy losses…"):
             for noise in counts.mechanisms:
                 ledger = question.ledger(noise)
+                sampled = (replace(release, sampling_rate=rate) for release in ledger.releases)
                 of_all[noise.name] = [tightest(ledger, delta, coarse=True) for delta in deltas]
                 # of samples never more than of all: H((1−q)P + qP′ ‖ P) ≤ H(P′ ‖ P)
                 of_samples[noise.name] = [
-                    *map(min, sampled_epsilons(ledger, rate, deltas), of_all[noise.name])
+                    *map(min, sampled_epsilons(Ledger(tuple(sampled)), deltas), of_all[noise.name])
                 ]
     except DPMCError as error:
         st.info(controls.plain(str(error)))
@@ -268,8 +269,8 @@ def sampling(counts: Counts) -> None:
         "Amplification by sub-sampling (Balle, Barthe & Gaboardi 2018). Each release is made from "
         "a new sample that every record is in with probability q (Poisson sampling); one record "
         "added or removed. Gaussian and Laplace noise by dp-accounting; Huber noise by its own "
-        "δ(ε): q·δ(ε) at log(1 + q(e^ε − 1)). Dotted: without sampling. **No algorithm of this app "
-        "claims it**: none samples, every record is used in every release."
+        "δ(ε): q·δ(ε) at log(1 + q(e^ε − 1)). Dotted: without sampling. Of this app's algorithms "
+        "private NMF, corrected, samples where asked to; every other release uses every record."
         + " For vectors with Huber or Laplace noise this is an upper bound: all of Δ on one number."
         * (question.spread > 1)
     )

@@ -246,6 +246,8 @@ def account(item: Named, clip: bool) -> None:
         )
         half = final.test_half_width_clipped if clip else final.test_half_width
         lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
+        if final.chosen_reg is not None:
+            lines.append(f"λ = {three(final.chosen_reg)} was chosen")
         other = (
             f"not clipped {final.test_rmse:.4f}"
             if clip

@@ -209,6 +209,9 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
             fields["sound_inner"] = declared.box("nmf.inner", "f_sound_inner", 10, why="Corrected")
     fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
     fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
+    fields["sampling_rate"] = declared.box(
+        "private-nmf.sampling_rate", "f_sampling_rate", why="Corrected"
+    )
     fields["neighbours"] = declared.box(
         "private-nmf.neighbours", "f_neighbours", why="With a guarantee"
     )
@@ -239,6 +242,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         "inner": privacy["sound_inner"],
         "averaging": privacy["averaging"],
         "start": privacy["start"],
+        "sampling_rate": privacy["sampling_rate"],
     }
     runs: list[dict[str, Any]] = [
         {"algorithm": "nmf", **({"inner": usual["inner"].default} if spoiled else {})}

@@ -141,7 +141,7 @@ _FACTOR_KEYS = {
     },
     "private-nmf": _PRIVATE_KEYS | {
         "rounds": "f_sound_rounds", "inner": "f_sound_inner", "averaging": "f_averaging",
-        "start": "f_start",
+        "start": "f_start", "sampling_rate": "f_sampling_rate",
     },
     "moment-nmf": _PRIVATE_KEYS,
 }  # fmt: skip
