@@ -88,11 +88,18 @@ class Standings:
     def words(self, places: Callable[[Sequence[float]], str]) -> str:
         """The clause, with ``places`` as "at ε = 1, 2".
 
-        >>> line = [(1.0, Comparison(0.2, 0.1)), (5.0, Comparison(-0.2, 0.1))]
-        >>> Standings.of(line).words(lambda xs: "at ε = " + ", ".join(f"{x:g}" for x in xs))
+        >>> places = {x: Comparison(mean, 0.1) for x, mean in ((1, 0.2), (2, 0.0), (5, -0.2))}
+        >>> def words(*line):
+        ...     at = Standings.of((x, places[x]) for x in line)
+        ...     return at.words(lambda xs: "at ε = " + ", ".join(f"{x:g}" for x in xs))
+        >>> words(1, 5)
         'is better than the best baseline at ε = 5 and worse at ε = 1'
-        >>> Standings.of(line[:1]).words(str)
-        'is worse than the best baseline throughout'
+        >>> words(1, 2)
+        'is nowhere significantly better than the best baseline and worse at ε = 1; elsewhere not
+        significantly different'
+        >>> words(1), words(5)
+        ('is worse than the best baseline throughout',
+         'is better than the best baseline throughout')
         """
         counts = [len(kind) for kind in (self.better, self.worse, self.unclear)]
         if not any(counts):

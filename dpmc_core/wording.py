@@ -221,6 +221,8 @@ def printable(text: str) -> str:
 
     >>> printable("a\\x1b[31m b\\u202e")
     'a\\\\x1b[31m b\\\\u202e'
+    >>> printable("\\u06cc\\u200c") == "\\u06cc\\u200c"  # its spelling
+    True
     """
     return "".join(ascii(c)[1:-1] if _steers(c) else c for c in text)
 

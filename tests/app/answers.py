@@ -1,5 +1,6 @@
 """Requests to the layers in front of Streamlit's server, without a server."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,16 +9,19 @@ from tests.apart import run_apart
 
 @dataclass
 class Behind:
-    """What stands behind a layer: counts what it is asked, and answers in two pieces."""
+    """What stands behind a layer: counts requests, and answers in two pieces, once it is let go."""
 
     body: bytes = b"behind"
     kind: bytes = b"text/html; charset=utf-8"
     status: int = 200
     extra: tuple[tuple[bytes, bytes], ...] = ()
+    let_go: asyncio.Event | None = None
     requests: int = field(default=0, init=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.requests += 1
+        if self.let_go:
+            await self.let_go.wait()
         if scope["type"] == "websocket":
             await send({"type": "websocket.accept"})
             return

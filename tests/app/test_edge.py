@@ -165,11 +165,6 @@ def test_connections_are_opened_by_the_apps_own_pages() -> None:
         assert not may_connect(host, origin), origin
 
 
-def test_connections_may_be_opened_from_where_the_settings_say() -> None:
-    assert edge.may_open("https://a.org", "b", ("https://a.org",))
-    assert not edge.may_open("https://a.org:1", "b", ("https://a.org",))
-
-
 def test_a_name_that_is_made_to_lead_to_this_machine_opens_nothing(
     open_to_all: dict[str, Any],
 ) -> None:

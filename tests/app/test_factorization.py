@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.examples import example, names
-from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics.factors import W2V_WARNING
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import shown_words
@@ -107,25 +105,6 @@ def test_bad_settings_get_a_sentence() -> None:
     app = ask("f_data=lee&f_word_list=from the documents (not covered by ε)&f_min_df=900")
     shows(app.press(), "the filter leaves no word", kinds=["error"])
     shows(ask("f_data=netflix"), "netflix", kinds=["warning"])
-
-
-@pytest.mark.nightly
-def test_stored_studies_are_what_running_them_again_gives() -> None:
-    """A few runs of the stored file, made again from their specs."""
-    checked = 0
-    assert set(names("factorization")) == set(STUDIES["factorization"])
-    for kind in names("factorization"):
-        result = example("factorization", kind).study
-        assert result.finished
-        for planned, record in result.runs:
-            series, x = (value for _, value in planned.settings)
-            wanted = (kind, x) in (("epsilon", 10), ("parts", 8), ("outliers", 0.1), ("start", 30))
-            if not wanted or series.startswith("Private") or planned.replicate:
-                continue
-            again = run(planned.spec, compare=False)
-            assert again.final.objective == pytest.approx(record.value, rel=1e-6), (kind, planned)
-            checked += 1
-    assert checked >= 5
 
 
 def test_a_documents_topics_are_bars_with_names() -> None:

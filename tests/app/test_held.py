@@ -1,100 +1,16 @@
 """How much visits may hold: results that are too large, and whose go first."""
 
 import gc
-import pickle
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
 import pytest
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import RunSpec, steps
-from dpmc_core.experiments.run import run, watched
-from dpmc_core.experiments.worker.worker import Worker
+from dpmc_core.experiments import steps
 from pages.parts.server import job as results
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
-from tests.app.visits import open_page, shows
-
-SMALL = RunSpec.of(n_users=60, n_items=40, observed=0.4, rank=3, iterations=2)
-SIZE = {"n_users": 4000, "n_items": 3000, "observed": 0.01, "rank": 40, "iterations": 1}
-LARGE = RunSpec.of(**SIZE)
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    made = Worker()
-    yield made
-    made.close()
-
-
-def test_runs_together_advance_by_turns_and_one_that_fails_takes_none_away(worker: Worker) -> None:
-    long = [SMALL.replace(iterations=n, seed=n) for n in (4, 9)]
-    alone = [run(spec).value for spec in long]
-    begun: list[int] = []
-    last: dict[int, Any] = {}
-
-    def draw() -> None:
-        for found in worker.draw(
-            watched, [long[0], SMALL.replace(rank=50), long[1]], together=True
-        ):
-            if found is not None:
-                begun.append(found[0])
-                last[found[0]] = found[1] or last[found[0]]
-
-    with pytest.raises(DPMCError, match="at most 40"):
-        draw()
-    assert begun[:2] == [0, 2]  # both had begun before one of them ended
-    assert [last[k].value for k in (0, 2)] == alone
-    assert all(result.finished for result in last.values())
-
-
-def test_a_watched_run_has_pictures_of_its_way() -> None:
-    spec = SMALL.replace(iterations=100)
-    *_, seen = watched(spec)
-    truth = seen.split.test.truth
-    assert truth is not None
-    assert {1, 100} <= set(seen.pictures) <= set(range(1, 101))
-    assert 30 <= len(seen.pictures) <= 45
-    np.testing.assert_allclose(seen.pictures[100], seen.picture)
-    assert seen.value == run(spec).value
-
-
-@pytest.mark.long
-def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
-    with pytest.raises(DPMCError, match=r"The results would take .* MB, and at most 2 MB are held"):
-        list(worker.draw(steps, [LARGE], most=2_000_000))
-    assert worker.held == 0
-    # two that would fit alone do not fit together
-    size = len(pickle.dumps(run(LARGE)))
-    assert list(worker.draw(steps, [LARGE], most=size + 10_000))
-    assert worker.held == pytest.approx(size, rel=0.01)  # as it was sent
-    other = RunSpec.of(**SIZE, seed=1)
-    with pytest.raises(DPMCError, match="or fewer runs at once"):
-        list(worker.draw(steps, [LARGE, other], most=int(1.2 * size)))
-    assert list(worker.draw(steps, [SMALL], most=int(1.2 * size)))  # and the process goes on
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("rank", [2, 30])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"algorithm": "als"},
-        {"algorithm": "irls", "mechanism": "huber", "variance": 1.0},
-        {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 2.0},
-        {"algorithm": "nmf", "dataset": "cartoon"},
-    ],
-)
-def test_the_size_that_is_known_before_is_no_more_than_what_comes(
-    changes: dict[str, object], rank: int
-) -> None:
-    spec = RunSpec.of(**changes, rank=rank)
-    size = len(pickle.dumps(run(spec))) / 1e6
-    assert 0 < spec.model_megabytes <= size
-    if rank == 30 and spec.task == "rate":  # and where factors are most of it, not much less
-        assert spec.model_megabytes > 0.1 * size
+from tests.app.visits import TINY, open_page, shows
 
 
 def test_the_largest_link_is_refused_before_it_runs() -> None:
@@ -189,7 +105,7 @@ def test_where_all_visits_leave_no_room_ones_own_older_results_make_it() -> None
 def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box()
     done = job(box, "audit", 60)
-    going = Job(kind="run", specs=(SMALL,), results=[None], state="running")
+    going = Job(kind="run", specs=(TINY,), results=[None], state="running")
     box.replace(going)
 
     class Late:

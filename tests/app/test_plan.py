@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +16,7 @@ from pages.parts.server import jobs
 from pages.parts.server.job import Box
 from pages.parts.ui import run_panel
 from tests.app.visits import Visit, open_page, shows
+from tests.waiting import until
 
 MODEL, PROJECT = "plan?n_kind=model", "plan?n_kind=project"
 SMALL = f"{MODEL}&n_users=400"
@@ -194,9 +194,7 @@ def test_runs_count_before_they_say_anything(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setitem(jobs._MANY, ModelPlan, looked)
     job = jobs.start_many("plan", asked, PassingRuns())
-    end = time.monotonic() + 30
-    while not job.progress[0] and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: job.progress[0])
     assert job.progress == (3, asked.total_runs)
     assert job.results == [None]
     seen.set()

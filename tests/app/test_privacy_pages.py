@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
@@ -28,9 +29,10 @@ from pages.parts.budget import sections, stories
 from pages.parts.budget.charts import guess_of_rounded
 from pages.parts.server import jobs
 from pages.parts.ui.figures import whole
-from tests.app.visits import Visit, open_page, opened, shows
+from tests.app.visits import open_page, opened, shows
 
 from ..privacy.helpers import ledger, release
+from ..privacy.test_outputs import written
 
 FORTY = ledger(Huber(alpha=1.5, scale=9.0), 40)
 
@@ -39,11 +41,6 @@ def trio(variance: float) -> list[Mechanism]:
     """The page's three mechanisms at this variance."""
     kinds = (Laplace, Gaussian)
     return [Huber.with_variance(variance, alpha=1.5), *(k.with_variance(variance) for k in kinds)]
-
-
-def with_ledger_file() -> Visit:
-    """The Budget page after a ledger of forty releases was uploaded."""
-    return open_page("budget").upload(json.dumps(FORTY.as_dict()).encode(), "book.json")
 
 
 # ---- Budget --------------------------------------------------------------------------------------
@@ -61,12 +58,17 @@ def test_budget_counts_the_papers_run_by_every_method() -> None:
     shows(app, "The ε values of 1,000 releases with Huber noise sum to")
 
 
-def test_groups_and_post_processing_have_a_picture_each() -> None:
+def test_groups_post_processing_and_the_best_of_several_runs_have_pictures() -> None:
     app = opened("budget?tab=carried-over&u_count=4&u_variance=100&u_sensitivity=1")
     # four releases that ten people move by 10 each are one that moves by √4·10
     ten = Gaussian(scale=10.0).epsilon_at_delta(1e-5, math.sqrt(4) * 10)
     shows(app, "(each one record) that change", f"Gaussian {three(ten)}. Group privacy")
     assert len(app.charts) == 3
+    four = ledger(trio(100.0)[1], 4)
+    one, best = state(four).epsilon, choice_epsilon(four, 10, 1e-5)
+    assert one < best
+    shows(app.set(tab="choice"), f"{three(best)}, not {three(one)} (Laplace)")
+    assert len(app.charts) == 2
 
 
 def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
@@ -83,15 +85,6 @@ def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
     assert all(float(sampled) <= float(whole) for sampled, whole in pairs)
     assert "sub-sampling" not in opened("budget?u_run=irls").widget("tab").options
     shows(app.set(u_delta=1e-14), "too small to be read", kinds=["info"])
-
-
-def test_the_best_of_several_runs_costs_more_than_one() -> None:
-    app = opened("budget?tab=choice&u_count=1&u_variance=100")
-    _, laplace, _ = trio(100.0)
-    one, ten = state(ledger(laplace)).epsilon, choice_epsilon(ledger(laplace), 10, 1e-5)
-    assert one < ten < 3.01 * laplace.epsilon(1.0)
-    shows(app, f"{three(ten)}, not {three(one)} (Laplace)")
-    assert len(app.charts) == 2
 
 
 @pytest.mark.parametrize("noise", trio(2.0), ids=lambda noise: noise.name)
@@ -164,19 +157,6 @@ def test_what_budget_says_follows_its_settings(
     assert app.texts().lower().count("an attacker") >= 9
 
 
-def test_a_bad_ledger_file_is_one_sentence() -> None:
-    app = open_page("budget")
-    for releases, words in (
-        (None, "is not a ledger file"),
-        ({"mechanism": {"name": "cauchy"}, "l1_sensitivity": 1}, "must be one of huber"),
-        ({"mechanism": {"name": "laplace", "scale": 1}}, "without either nothing is bounded"),
-    ):
-        content = json.dumps({"releases": [releases]}) if releases else "{"
-        app.upload(content.encode(), "book.json")
-        assert app.texts("error").count(words) == len(app.error) == 1
-        assert len(app.metric) == 3  # everything else stands
-
-
 def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -187,7 +167,7 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
         raise (DataError("not a ledger.") if len(calls) < 3 else DPMCError("too busy."))
 
     monkeypatch.setattr(sections.sandbox, "read_file", refuse)
-    app = open_page("budget")
+    app = opened("budget?tab=own-ledger")
     for times, message in ((1, "not a ledger."), (2, "not a ledger."), (3, "too busy.")):
         app.upload(b"{}", "book.json")
         if times == 1:
@@ -200,27 +180,25 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
     assert not app.press("u_forget").error
 
 
-def test_a_ledger_file_is_counted_and_outlives_a_visit_to_another_page() -> None:
-    app = with_ledger_file()
-    assert not app.error
-    counted = [f"{state(FORTY).epsilon:.3g}"]
-    assert app.numbers[3:] == counted
-    assert app.go_to("datasets").go_to("budget").numbers[3:] == counted
-    assert len(app.press("u_forget").metric) == 3
-
-
-@pytest.mark.long
-def test_what_is_left_of_a_budget_after_a_ledger() -> None:
-    app, budget = with_ledger_file(), state(FORTY).epsilon + 1.0
+def test_a_ledger_file_is_counted_leaves_its_rest_and_outlives_a_visit_to_another_page() -> None:
+    page, epsilon = "budget?tab=own-ledger", state(FORTY).epsilon
 
     def left() -> str:
         return next(m.value for m in app.markdown if m.value.startswith("**Left**"))
 
-    app.set(u_budget=budget)
-    project = Project(items=(Item(name="one more count"),), epsilon=budget, spent=FORTY)
+    app = opened(page).upload(json.dumps(FORTY.as_dict()).encode(), "book.json")
+    assert not app.error
+    assert app.numbers == [f"{epsilon:.3g}"]
+    app.set(u_budget=epsilon + 1.0)
+    project = Project(items=(Item(name="one more count"),), epsilon=epsilon + 1.0, spent=FORTY)
     assert f"at least {share_out(project).releases[0].mechanism.std:.3g}" in left()
-    app.set(u_budget=state(FORTY).epsilon / 2)
+    app.set(u_budget=epsilon / 2)
     assert "nothing is left" in left()
+    assert app.go_to("datasets").go_to(page).numbers == [f"{epsilon:.3g}"]
+    assert not app.press("u_forget").metric
+    app.upload(b"{", "book.json")
+    assert app.texts("error").count("is not a ledger file") == len(app.error) == 1
+    assert app.charts  # everything else stands
 
 
 def test_budget_charts_hold_what_was_computed() -> None:
@@ -301,19 +279,11 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     )
 
 
-def _outputs(scale: float) -> bytes:
-    """Outputs of a count with Laplace noise, with a record and without it in turns."""
-    inside = np.arange(20_000) % 2
-    drawn = inside + np.asarray(Laplace(scale=scale).sample(20_000, np.random.default_rng(2)))
-    rows = [f"{i},{y!r}" for i, y in zip(inside.tolist(), drawn.tolist(), strict=True)]
-    return "\n".join(["inside,count", *rows]).encode()
-
-
 @pytest.mark.long
-def test_your_own_mechanism_is_audited_from_its_outputs() -> None:
+def test_your_own_mechanism_is_audited_from_its_outputs(tmp_path: Path) -> None:
     app = open_page("audit?y_epsilon=0.5")
     before = len(app.charts)
-    app.upload(_outputs(1.0), "mine.csv")
+    app.upload(written(tmp_path, 1.0).read_bytes(), "mine.csv")
     assert len(app.charts) == before + 2
     assert app.texts("error").count("the claim ε = 0.5 is wrong") == 1
     assert not app.set(y_epsilon=1.0).error

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.reading import inspect
 from pages.parts.server import jobs, sandbox
 from pages.parts.server.queue import Pool
+from tests.waiting import until
 
 
 class Pretending:
@@ -106,13 +107,6 @@ def begin(visitor: str, name: str, size: int = 10) -> threading.Thread:
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
     return thread
-
-
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_a_large_file_keeps_nobodys_small_one_waiting(slow: Pretending) -> None:

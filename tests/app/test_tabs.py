@@ -2,7 +2,6 @@
 
 import pytest
 
-from pages.parts.frame.page import _shown_first
 from pages.parts.ui import glossary
 from tests.app.visits import Visit, blocks, id_of, opened
 
@@ -81,12 +80,3 @@ def test_steps_go_on_from_what_was_asked_while_the_browser_still_reports_the_val
     for moved, value in ((0.5, 0.4), (1.5, 1.2)):  # by hand: that counts
         app.set(home_epsilon=moved)
         assert app.press("step-Left").widget("home_epsilon").value == value
-
-
-def test_few_short_observations_are_shown_and_the_others_have_a_tab() -> None:
-    short, long = "four words of text", " ".join(["word"] * 44)
-    assert _shown_first([], 3) == 0
-    assert _shown_first([long + " and more"], 3) == 1  # one at least, however long
-    assert _shown_first([short] * 5, 3) == 3
-    assert _shown_first([short], 0) == 0
-    assert _shown_first([short, long, short], 3) == 1

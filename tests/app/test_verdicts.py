@@ -4,7 +4,6 @@ import math
 import re
 import statistics
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from scipy import stats
@@ -12,31 +11,13 @@ from scipy import stats
 from dpmc_core.experiments.examples import example
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
-from pages.parts.mechanisms import texts
-from pages.parts.mechanisms.controls import Asked
 from pages.parts.tradeoffs import findings
-from pages.parts.tradeoffs.charts import Lines
-
-
-def asked(**other: Any) -> Asked:
-    usual: dict[str, Any] = {
-        "compare": "epsilon",
-        "alpha": 1.5,
-        "variance": 2.0,
-        "epsilon": 1.0,
-        "scales": {"huber": 1.0, "laplace": 1.0, "gaussian": 1.0},
-        "sensitivity": 1.0,
-        "with_staircase": False,
-        "delta": 1e-5,
-        "samples": 0,
-        "seed": 0,
-        "view": "density",
-    }
-    return Asked(**{**usual, **other})
+from pages.parts.tradeoffs.charts import Lines, lines_of
+from tests.app.visits import opened
 
 
 def test_at_equal_epsilon_the_verdict_names_the_least_variance() -> None:
-    said = texts.verdict(asked().build(), asked())
+    said = opened("mechanisms?m_by=epsilon").verdict
     assert "ε = 1 of one release, Laplace noise needs the least variance: 2 (Huber 2.96" in said
     assert said.endswith("Gaussian 13.9 with δ = 10⁻⁵).")  # noise that fails with δ says so
     gaussian = FAMILIES["gaussian"].with_epsilon(1.0, 1.0, delta=1e-5)
@@ -44,7 +25,7 @@ def test_at_equal_epsilon_the_verdict_names_the_least_variance() -> None:
 
 
 def test_at_equal_variance_the_verdict_is_of_the_attacker() -> None:
-    said = texts.verdict(asked(compare="variance").build(), asked(compare="variance"))
+    said = opened("mechanisms").verdict
     assert said.startswith("At equal variance 2 (Δ = 1), Gaussian noise protects one release best")
     assert "best: at most 63.8 % right guesses (" in said
     assert "Laplace 69.7" in said
@@ -53,11 +34,7 @@ def test_at_equal_variance_the_verdict_is_of_the_attacker() -> None:
 
 @pytest.fixture
 def lines() -> Lines:
-    from pages.parts.tradeoffs.charts import lines_of
-
-    points = example("tradeoffs", "user").points
-    axis = "total_epsilon"
-    return lines_of(points, axis)
+    return lines_of(example("tradeoffs", "user").points, "total_epsilon")
 
 
 def test_what_privacy_costs_has_the_interval_of_the_pairs(lines: Lines) -> None:

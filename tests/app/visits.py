@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from streamlit.testing.v1.element_tree import Block
 
 from dpmc_core.experiments import RunSpec
 from pages.parts.server import jobs
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 # a sweep of a few seconds
@@ -61,10 +61,7 @@ class Visit(AppTest):
 
     def wait(self, state: str = "") -> "Visit":
         """Draw the page once all of the visitor's jobs are over, in this ``state`` if any."""
-        end = time.monotonic() + 120
-        while going := jobs._box().active():
-            assert time.monotonic() < end, going
-            time.sleep(0.02)
+        until(lambda: not jobs._box().active())
         states = {job.state for job in jobs._box().every()}
         assert not state or states == {state}, [job.error for job in jobs._box().every()]
         return self.run()

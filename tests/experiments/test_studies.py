@@ -288,15 +288,32 @@ def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
     assert against.half_width == math.inf
 
 
-def test_stored_examples_are_what_the_code_computes() -> None:
-    assert set(names("completion")) == set(KINDS)
-    for kind in KINDS:
-        assert example("completion", kind).study.finished
-    for planned, record in example("completion", "epsilon").runs:
-        _, (_, x) = planned.settings
-        if x == 5 and planned.replicate == 0:  # one run of each algorithm, made again
-            again = run(planned.spec).final.test_rmse_clipped
-            assert record.value == pytest.approx(again, rel=1e-5)
+@pytest.mark.parametrize(
+    ("room", "again"),
+    [
+        ("completion", {("epsilon", 5)}),
+        pytest.param(
+            "factorization",
+            {("epsilon", 10), ("parts", 8), ("outliers", 0.1), ("start", 30)},
+            marks=pytest.mark.nightly,
+        ),
+    ],
+)
+def test_stored_examples_are_what_the_code_computes(
+    room: str, again: set[tuple[str, float]]
+) -> None:
+    """The first run of each line at some points, made again."""
+    assert {*names(room)} == {*STUDIES[room]}
+    computed = set()
+    for kind in STUDIES[room]:
+        result = example(room, kind).study
+        assert result.finished
+        for planned, record in result.runs:
+            line, x = (value for _, value in planned.settings)
+            if (kind, x) in again and not planned.replicate and not line.startswith("Private"):
+                assert run(planned.spec).value == pytest.approx(record.value, rel=1e-6), planned
+                computed.add((kind, x))
+    assert computed == again
 
 
 def test_stored_runs_of_a_plan_in_another_order_are_refused(

@@ -1,80 +1,143 @@
 """The process that computes for another one: what it sends, and what it leaves behind."""
 
+import pickle
 import platform
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec, run, steps
-from dpmc_core.experiments.worker.process import Share
+from dpmc_core.experiments.run import watched
 from dpmc_core.experiments.worker.reading import call, inspect
 from dpmc_core.experiments.worker.worker import Worker, WorkerError
 
-TINY = RunSpec.of(n_users=30, n_items=20, observed=0.5, rank=2, iterations=3, reg=0.5)
+SMALL = RunSpec.of(n_users=60, n_items=40, observed=0.4, rank=3, iterations=2)
 
 
-def test_the_last_result_of_each_spec_is_said_to_be_the_last() -> None:
-    specs = [TINY, TINY.replace(mechanism="huber", variance=2.0)]
-    latest: dict[int, object] = {}
-    ends = []
-    with closing(Worker(Share(memory=2000, nice=1))) as worker:
-        for k, result, last in filter(None, worker.draw(steps, specs)):
-            if result is not None:
-                latest[k] = result
-            if last:
-                ends.append(k)
-                assert latest[k].final.test_rmse == run(specs[k]).final.test_rmse
-    assert ends == [0, 1]
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.close()
 
 
-def test_a_process_says_when_it_is_through_with_starting() -> None:
-    with closing(Worker()) as worker:
-        assert not worker.ready
-        job = (inspect, "ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})
-        states = filter(None, worker.draw(call, [job], private=True))
-        ready = [worker.ready for _ in states]
-        assert ready
-        assert all(ready)
-        worker.close()
-        worker.start()
-        assert not worker.ready  # it is another one
+def test_a_process_says_when_it_is_through_with_starting(worker: Worker) -> None:
+    assert not worker.ready
+    job = (inspect, "ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})
+    states = filter(None, worker.draw(call, [job], private=True))
+    ready = [worker.ready for _ in states]
+    assert ready
+    assert all(ready)
+    worker.close()
+    worker.start()
+    assert not worker.ready  # it is another one
 
 
-def test_what_nobody_expected_is_told() -> None:
-    with closing(Worker()) as worker:
-        with pytest.raises(WorkerError, match=r"stopped unexpectedly \(ValueError: invalid lit"):
-            list(worker.draw(call, [(int, "no number")]))
-        assert worker.pid is not None  # and is ready for the next job
+def test_what_nobody_expected_is_told(worker: Worker) -> None:
+    with pytest.raises(WorkerError, match=r"stopped unexpectedly \(ValueError: invalid lit"):
+        list(worker.draw(call, [(int, "no number")]))
+    assert worker.pid is not None  # and is ready for the next job
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is asked for memory")
-def test_a_process_gives_memory_back_after_a_job() -> None:
+def test_a_process_gives_memory_back_after_a_job(worker: Worker) -> None:
     most = 100e6
     # 200 MB of small pieces, of which one stays: the C library alone keeps all that is below it
     job = "setattr(__import__('sys'), 'stays', [bytes(1000) for _ in range(200_000)][-1])"
-    with closing(Worker()) as worker:
-        list(worker.draw(call, [(len, "ready")]))
-        process = psutil.Process(worker.pid)
-        before = process.memory_info().rss
-        list(worker.draw(call, [(eval, job)]))
-        for _ in range(100):
-            time.sleep(0.1)
-            if (more := process.memory_info().rss - before) < most:
-                break
-        assert more < most
+    list(worker.draw(call, [(len, "ready")]))
+    process = psutil.Process(worker.pid)
+    before = process.memory_info().rss
+    list(worker.draw(call, [(eval, job)]))
+    for _ in range(100):
+        time.sleep(0.1)
+        if (more := process.memory_info().rss - before) < most:
+            break
+    assert more < most
 
 
-def test_one_process_is_started_even_where_two_ask_for_it_at_once() -> None:
-    with closing(Worker()) as worker:
-        threads = [threading.Thread(target=worker.start) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        first = worker.pid
-        worker.start()
-        assert worker.pid == first is not None
+def test_one_process_is_started_even_where_two_ask_for_it_at_once(worker: Worker) -> None:
+    threads = [threading.Thread(target=worker.start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first = worker.pid
+    worker.start()
+    assert worker.pid == first is not None
+    worker.close()
     assert worker.pid is None
+
+
+def test_runs_together_advance_by_turns_and_one_that_fails_takes_none_away(worker: Worker) -> None:
+    """The last result of each is said to be the last, and is that of a run alone."""
+    specs = [SMALL.replace(iterations=n, seed=n) for n in (4, 9)]
+    specs[1:1] = [SMALL.replace(rank=50)]
+    begun, ends = list[int](), list[int]()
+    latest: dict[int, Any] = {}
+
+    def draw() -> None:
+        for k, result, last in filter(None, worker.draw(watched, specs, together=True)):
+            begun.append(k)
+            latest[k] = result or latest[k]
+            ends.extend([k] * last)
+
+    with pytest.raises(DPMCError, match="at most 40"):
+        draw()
+    assert begun[:2] == [0, 2]  # both had begun before one of them ended
+    assert ends == [0, 2]
+    assert [latest[k].value for k in ends] == [run(specs[k]).value for k in ends]
+    assert all(latest[k].finished for k in ends)
+
+
+def test_a_watched_run_has_pictures_of_its_way() -> None:
+    spec = SMALL.replace(iterations=100)
+    *_, seen = watched(spec)
+    truth = seen.split.test.truth
+    assert truth is not None
+    assert {1, 100} <= set(seen.pictures) <= set(range(1, 101))
+    assert 30 <= len(seen.pictures) <= 45
+    np.testing.assert_allclose(seen.pictures[100], seen.picture)
+    assert seen.value == run(spec).value
+
+
+@pytest.mark.long
+def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
+    sizes = {"n_users": 4000, "n_items": 3000, "observed": 0.01, "rank": 40}
+    large = SMALL.replace(**sizes, iterations=1)
+    with pytest.raises(DPMCError, match=r"The results would take .* MB, and at most 2 MB are held"):
+        list(worker.draw(steps, [large], most=2_000_000))
+    assert worker.held == 0
+    # two that would fit alone do not fit together
+    size = len(pickle.dumps(run(large)))
+    assert list(worker.draw(steps, [large], most=size + 10_000))
+    assert worker.held == pytest.approx(size, rel=0.01)  # as it was sent
+    with pytest.raises(DPMCError, match="or fewer runs at once"):
+        list(worker.draw(steps, [large, large.replace(seed=1)], most=int(1.2 * size)))
+    assert list(worker.draw(steps, [SMALL], most=int(1.2 * size)))  # and the process goes on
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rank", [2, 30])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"algorithm": "als"},
+        {"algorithm": "irls", "mechanism": "huber", "variance": 1.0},
+        {"algorithm": "moments", "mechanism": "gaussian", "total_epsilon": 2.0},
+        {"algorithm": "nmf", "dataset": "cartoon"},
+    ],
+)
+def test_the_size_that_is_known_before_is_no_more_than_what_comes(
+    changes: dict[str, object], rank: int
+) -> None:
+    spec = RunSpec.of(**changes, rank=rank)
+    size = len(pickle.dumps(run(spec))) / 1e6
+    assert 0 < spec.model_megabytes <= size
+    if rank == 30 and spec.task == "rate":  # and where factors are most of it, not much less
+        assert spec.model_megabytes > 0.1 * size

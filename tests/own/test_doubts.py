@@ -246,13 +246,6 @@ def test_a_column_of_averages_is_no_item(decimals: int) -> None:
     assert "'Average' counts" in read_table(named).questions[0].text
 
 
-def test_ids_that_differ_in_blanks_around_them_are_one() -> None:
-    rows = [f"{who},i{k},{1 + k % 5}" for k in range(12) for who in ("bob", " bob", "ann ")]
-    own_set = read_table(table_of(*rows))
-    assert own_set.ratings.user_labels == ("ann", "bob")
-    assert any("rated already" in note for note in own_set.notes)
-
-
 def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
     rng = RNG(6)
     rows = (
@@ -265,7 +258,7 @@ def test_what_else_is_known_of_items_is_nobodys_rating() -> None:
     assert "No column says that it names users" in text
 
 
-def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
+def test_long_tables_of_codes_without_a_users_column_and_without_ratings() -> None:
     rows = [f"{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
     unnamed, named = (
         read_table(table_of(*rows, header=f"{w},what,stars")) for w in ("who", "user")
@@ -274,6 +267,10 @@ def test_a_long_table_of_codes_and_one_without_a_users_column() -> None:
     assert any("No column says that it names users: 'who'" in doubt for doubt in unnamed.doubts)
     assert any("99 stands in 28 cells" in doubt for doubt in unnamed.doubts)
     assert not any("names users" in doubt for doubt in named.doubts)
+    rows = (f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}" for k in range(60))
+    likes = table_of(*rows, header="user,movie,when")
+    (question,) = own.inspect("ratings", "a.csv", likes).questions
+    assert question.text.startswith("No column holds ratings: each row is taken as a like")
 
 
 @pytest.mark.parametrize(("count", "side"), [(400, 16), (49, 20), (64, 8)])

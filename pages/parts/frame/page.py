@@ -59,7 +59,14 @@ def observations(sentences: Iterable[str], most: int = 3) -> None:
 
 
 def _shown_first(sentences: Sequence[str], most: int) -> int:
-    """How many are shown, at ``most``: one, then as long as they are short together."""
+    """How many are shown, at ``most``: one, then as long as they are short together.
+
+    >>> long = "word " * 44
+    >>> _shown_first(["a few words"] * 5, 3), _shown_first([], 3), _shown_first(["words"], 0)
+    (3, 0, 0)
+    >>> _shown_first([f"{long} and more"], 3), _shown_first(["words", long, "words"], 3)
+    (1, 1)
+    """
     words = accumulate(len(sentence.split()) for sentence in sentences[:most])
     return sum(not k or total <= _MOST_WORDS for k, total in enumerate(words))
 

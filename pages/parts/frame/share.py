@@ -130,8 +130,8 @@ def address(base: str, settings: dict[str, list[str]]) -> str:
 def embedding(link: str) -> str:
     """HTML that shows the page inside another one, without its frame.
 
-    >>> embedding("http://x/a?b=1")
-    '<iframe src="http://x/a?b=1&amp;embed=true" width="100%" height="900"
+    >>> embedding("http://x/a?b=<1")
+    '<iframe src="http://x/a?b=&lt;1&amp;embed=true" width="100%" height="900"
     loading="lazy" title="DPMC Lab"></iframe>'
     """
     source = html.escape(f"{link}{'&' if '?' in link else '?'}embed=true")

@@ -72,8 +72,8 @@ def _shifts(names: Sequence[dict[str, Any]], shares: Sequence[float], room: floa
 def wrapped(text: str, characters: int = _CHARACTERS) -> str:
     """Break a long name into lines.
 
-    >>> wrapped("user + item"), wrapped("one-shot moments, Gaussian")
-    ('user + item', 'one-shot moments,<br>Gaussian')
+    >>> wrapped("user + item"), wrapped("one-shot moments, Gaussian"), wrapped("<b>x</b> of a name")
+    ('user + item', 'one-shot moments,<br>Gaussian', '<b>x</b> of a name')
     """
     if "<" in text:
         return text

@@ -122,11 +122,16 @@ def reword(sentence: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Make ``text``, which may be a stranger's words, show as it is where Markdown is read.
+    r"""Make ``text``, which may be a stranger's words, show as it is where Markdown is read.
 
     What Markdown, LaTeX, HTML and entities are made of is escaped. Addresses, icons and emoji are
     found after escapes are read: a word joiner, which nobody sees, breaks them. All is one line,
     and what would turn the direction of the rest of it stands as its code.
+
+    >>> plain("a*b_c`d"), plain("a: b,\n\nc - d"), plain("- a"), plain("# a")
+    ('a\\*b\\_c\\`d', 'a: b, c - d', '\\- a', '\\# a')
+    >>> plain("![x](y)"), plain("1. a"), plain("\u202eevil \u2066x")
+    ('\\!\\[x\\]\\(y\\)', '1\u2060. a', '\\\\u202eevil \\\\u2066x')
     """
     line = " ".join(_TURNS.sub(lambda match: ascii(match[0])[1:-1], text).split())
     line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, line, flags=re.I)

@@ -80,6 +80,8 @@ def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> boo
     (True, False)
     >>> may_open("https://lab", "lab:443"), may_open("https://a.org", "b", ("https://a.org",))
     (True, True)
+    >>> may_open("https://a.org:1", "b", ("https://a.org",))
+    False
     """
     if origin is None:
         return True
