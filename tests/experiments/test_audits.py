@@ -238,19 +238,6 @@ def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
             assert json.loads(json.dumps(states[-1].summary()))["claims"] == {"claimed": 1.0}
 
 
-def test_specs_as_text() -> None:
-    spec = AuditSpec(target="irls", epsilon=0.5, view="items", runs=200)
-    assert AuditSpec.from_json(json.dumps(spec.as_dict())) == spec
-    assert (
-        spec.command()
-        == "python -m dpmc_core audit --target irls --epsilon 0.5 --view items --runs 200"
-    )
-    assert AuditSpec(case="on-grid").command() == "python -m dpmc_core audit --case on-grid"
-    users, ratings = AuditSpec(target="dpals"), AuditSpec(target="als")
-    assert (users.neighbours, users.view) == ("user", "factors")
-    assert (ratings.neighbours, ratings.view, ratings.runs) == ("rating", "matrix", 1000)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -339,12 +326,16 @@ def test_a_number_published_on_the_grid(terminal: Terminal) -> None:
     assert "on a grid" in terminal.output("mechanism gaussian --release 1")
 
 
-def test_the_shown_command_makes_the_same_audit(terminal: Terminal) -> None:
+def test_the_shown_command_and_the_text_make_the_same_audit(terminal: Terminal) -> None:
     for spec in (
         AuditSpec(seed=123456789, epsilon=1.23456789, confidence=0.9999999, runs=200),
         AuditSpec(target="als", view="others", delta=1.5e-7, runs=100),
         AuditSpec(case="half-noise", mechanism="gaussian", runs=300),
     ):
+        assert AuditSpec.from_json(json.dumps(spec.as_dict())) == spec
         assert terminal.json(spec.command())["spec"] == spec.as_dict()
     text = json.dumps(spec.as_dict())
     assert terminal.json(f"audit --spec '{text}' --seed 7")["spec"]["seed"] == 7
+    users, ratings = AuditSpec(target="dpals"), AuditSpec(target="als")
+    assert (users.neighbours, users.view) == ("user", "factors")
+    assert (ratings.neighbours, ratings.view, ratings.runs) == ("rating", "matrix", 1000)

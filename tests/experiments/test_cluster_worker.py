@@ -32,6 +32,7 @@ from dpmc_core.experiments.worker.worker import WorkerError
 from dpmc_core.planning.goal import ModelPlan
 from tests.clusters import WORKER, children, cluster, free_port, started_worker, wait_for_workers
 from tests.experiments.test_sweep import TOML, numbers, records_of
+from tests.own.files import long_csv
 
 TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
 LONG = RunSpec.of(n_users=300, n_items=200, observed=0.5, rank=20, iterations=500)
@@ -175,13 +176,6 @@ def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_cluster_without_workers_is_told_from_one_that_is_gone(tmp_path: Path) -> None:
-    with connected(tmp_path, 0) as (worker, *_):
-        assert last_of(worker, [TINY])[0].finished
-        assert worker.note == f"The cluster has no worker: {HERE}"
-
-
-@pytest.mark.long
 def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     with connected(tmp_path, 1) as (worker, *_):
         last = None
@@ -193,14 +187,9 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
         assert worker.note == f"The cluster cannot be reached: {HERE}"
 
 
-CSV = b"user,item,rating\n" + b"".join(
-    f"reader{u},book{i},{1 + (u * i) % 5}\n".encode() for u in range(20) for i in range(u % 3, 12)
-)
-
-
 @pytest.mark.long
 def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_path: Path) -> None:
-    own_set = own.read("ratings", "mine.csv", CSV)
+    own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
     with user_datasets.using(own_set):
         private = RunSpec.of(dataset=own_set.name, rank=2, iterations=3)
     with connected(tmp_path, 2, "--resources", "OWN_DATA=1") as (worker, _, hands):
@@ -234,7 +223,7 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
     """One worker is told, one is not: the process that sees the data is the first one's, the
     scheduler never has it, and nothing of it is left when the job is over.
     """
-    own_set = own.read("ratings", "mine.csv", CSV)
+    own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
     with user_datasets.using(own_set):
         spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=400)
     with connected(tmp_path, 1) as (worker, connection, plain):
@@ -258,10 +247,10 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
                 assert started == [1]
                 gone([trusted], 10)
             content = [p.read_bytes() for p in space.rglob("*") if p.is_file()]
-            assert not any(b"reader1" in data for data in content)
+            assert not any(b"book 3" in data for data in content)
             client = connection.client()
             assert set(client.run(held_seats).values()) == {0}
-            assert client.run_on_scheduler(tasks_that_name, text="reader1") == 0
+            assert client.run_on_scheduler(tasks_that_name, text="book 3") == 0
 
 
 def held_seats() -> int:
@@ -318,7 +307,7 @@ def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
     assert all(spec.may_be_secret for spec in (secret, sweep, study))
     assert not any(spec.may_be_secret for spec in others)
     assert not any(spec.own_data for spec in (secret, sweep, study, *others))
-    own_set = own.read("ratings", "mine.csv", CSV)
+    own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
     with user_datasets.using(own_set):
         flat = {"dataset": own_set.name, "algorithm": "dpals", **noisy}
         of_own_data = [

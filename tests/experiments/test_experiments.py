@@ -121,22 +121,19 @@ def test_interval_covers_as_often_as_it_says() -> None:
 
 
 def test_statement_counts_every_draw() -> None:
-    als = run(SMALL.replace(mechanism="laplace", variance=2, iterations=4)).statement
-    pure, *_ = als.accounts
-    assert als.epsilon_per_draw == pytest.approx(5.0)
-    assert (pure.method, pure.delta) == ("pure", 0.0)
-    assert pure.epsilon == pytest.approx(20.0)
-    assert 19.9 < als.epsilon <= pure.epsilon
-    assert als.nominal
-    huber = SMALL.replace(mechanism="huber", variance=2)
-    irls = run(huber.replace(algorithm="irls", inner=5)).statement
-    assert irls.draws == 15
-    assert irls.accounts[0].epsilon == pytest.approx(15 * irls.epsilon_per_draw)
-    assert irls.epsilon < irls.accounts[0].epsilon
+    for fields, draws in (
+        ({"iterations": 4}, 4),
+        ({"algorithm": "irls", "inner": 5}, 15),
+        ({"algorithm": "irls-2"}, 6),
+    ):
+        statement = run(SMALL.replace(mechanism="laplace", variance=2, **fields)).statement
+        assert (statement.draws, statement.nominal) == (draws, True)
+        pure, *_ = statement.accounts
+        assert (pure.method, pure.delta) == ("pure", 0.0)
+        assert pure.epsilon == pytest.approx(5.0 * draws) == draws * statement.epsilon_per_draw
+        assert statement.epsilon <= pure.epsilon
     with pytest.raises(ParameterError, match="inner = 9"):
-        huber.replace(algorithm="irls-2", inner=9)
-    two = RunSpec.fitting(huber.flat() | {"inner": 9}, algorithm="irls-2")
-    assert run(two).statement.draws == 6
+        SMALL.replace(algorithm="irls-2", inner=9)
     gaussian = run(SMALL.replace(mechanism="gaussian", variance=2, iterations=4)).statement
     assert gaussian.delta == 1e-5
     exact = Gaussian(scale=math.sqrt(2)).epsilon_at_delta(1e-5, 5 * math.sqrt(4))

@@ -273,11 +273,8 @@ def test_verdicts_on_what_is_exact(
 @pytest.mark.parametrize(
     ("text", "values", "kind", "reference"),
     [
-        ("1.00", [1.015, 1.016, 1.014], REPRODUCED, ()),  # within 2 %
-        ("1.00", [1.03, 1.031, 1.029], DIFFERS, ()),
-        ("1.00", [0.8, 1.3, 1.1], REPRODUCED, ()),  # within what chance allows
         ("2.00", [], MISSING, ()),
-        # both sides of every border
+        # both sides of every border: 2 %, or what chance allows
         ("1.00", [1.0201, 1.0201, 1.0201], DIFFERS, ()),
         ("1.00", [0.9801, 0.9801, 0.9801], REPRODUCED, ()),
         ("1.00", [0.9799, 0.9799, 0.9799], DIFFERS, ()),
@@ -286,7 +283,6 @@ def test_verdicts_on_what_is_exact(
         ("1.00", [0.722, 0.922, 0.822], REPRODUCED, ()),  # mean .822, allowed .351
         (None, [1.0], UNPRINTED, ()),
         # beside a reference row: its printed value, and its trials
-        ("2.00", [1.5, 1.6, 1.55], TREND, (1.0, 1.0, 1.1, 1.06)),
         ("2.00", [1.5, 1.6, 1.55], DIFFERS, (3.0, 1.0, 1.1, 1.06)),  # the other way
         ("2.00", [1.5, 1.6, 1.55], DIFFERS, (1.0, 1.4, 1.7, 1.54)),  # not told apart
         ("2.00", [1.2, 1.3, 1.25], DIFFERS, (1.0, 0.9, 1.0, 0.94)),  # too far
@@ -319,22 +315,6 @@ def test_a_prediction_interval_holds_the_next_one_as_often_as_it_says() -> None:
     assert abs(misses - 500) < 98
 
 
-def quick_rows() -> list[tuple[Row, RowResult]]:
-    """Rows whose one trial takes a few seconds at most, with the data that needs no file or is
-    here, and what is stored of them.
-    """
-    rows = [(row, stored(r.entry).row(row.id)) for r in stored_all() for row in rows_of(r.entry)]
-    return [
-        (row, result)
-        for row, result in rows
-        if row.spec is not None
-        and (not row.needs or dataset(row.needs).present())
-        and result.values
-        and not result.failed
-        and result.seconds / len(result.values) < 2
-    ]
-
-
 def test_some_rows_made_again_give_what_is_stored() -> None:
     """Four random ones (a fixed choice).
 
@@ -344,7 +324,16 @@ def test_some_rows_made_again_give_what_is_stored() -> None:
     The interval is that of one more trial at 99.99 %, so that four of them miss by chance in one
     choice of 2,500.
     """
-    rows = quick_rows()
+    everything = [(row, r.row(row.id)) for r in stored_all() for row in rows_of(r.entry)]
+    rows = [
+        (row, result)
+        for row, result in everything  # whose data needs no file, or is here
+        if row.spec is not None
+        and (not row.needs or dataset(row.needs).present())
+        and result.values
+        and not result.failed
+        and result.seconds / len(result.values) < 2
+    ]
     for k in np.random.default_rng(6).choice(len(rows), 4, replace=False):
         row, result = rows[k]
         again = taken(row, record_of(run_single_threaded(specs_of(row)[0])))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -67,9 +67,14 @@ needs_postgres = pytest.mark.skipif(
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def test_what_is_added_comes_back_whole(kind: str, tmp_path: Path, record: Record) -> None:
-    file = nullcontext(str(tmp_path / "runs.sqlite"))
-    with file if kind == "sqlite" else postgres.postgres() as place, RunStore(place) as store:
-        assert store.add(record)
+    with ExitStack() as stack:
+        place: Path | str = tmp_path / "folder that is made" / "runs.sqlite"
+        again = f"sqlite:///{place}"
+        if kind == "postgres":
+            place = again = stack.enter_context(postgres.postgres())
+        with RunStore(place) as store:
+            assert store.add(record)
+        store = stack.enter_context(RunStore(again))
         assert not store.add(record)  # nothing is doubled
         assert store.count() == 1
         assert store.find([record.key, "no such"]) == {record.key: record}
@@ -93,16 +98,9 @@ def test_many_keys_are_asked_in_parts(store: RunStore, record: Record) -> None:
     assert store.delete(str(k) for k in range(2000)) == 5
 
 
-def test_a_store_outlives_its_program(tmp_path: Path, record: Record) -> None:
-    with RunStore(tmp_path / "a" / "runs.sqlite") as store:  # the folder is made
-        store.add(record)
-    with RunStore(f"sqlite:///{tmp_path}/a/runs.sqlite") as store:
-        assert store.find([record.key]) == {record.key: record}
-
-
 WRITER = """
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 import json
 from dpmc_core.experiments.store.records import Record

@@ -1,14 +1,11 @@
 """Files that somebody made to do harm, or that were never meant for this: by what they are."""
 
-import gzip
 import io
 import json
-import sqlite3
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -41,12 +38,6 @@ def rows(cells: Callable[[int], str], count: int = 200, head: str = "user,item,r
 
 def parquet(**columns: object) -> bytes:
     return saved(lambda out: pq.write_table(pa.table(columns), out))
-
-
-def a_database() -> bytes:
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.execute("create table a (user, item, rating)")
-        return made.serialize()
 
 
 def millions_of_rows_in_a_kilobyte() -> bytes:
@@ -215,11 +206,9 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         "separators only": lambda: b",,,,\n" * 1000,
         "half a character": lambda: long_csv().decode().encode("utf-16")[:-1],
         "four bytes a character": lambda: long_csv().decode().encode("utf-32"),
-        "a packed table": lambda: gzip.compress(long_csv()),
         "a spreadsheet": lambda: zipped(
             {"xl/workbook.xml": b"<workbook/>", "[Content_Types].xml": b"<Types/>"}
         ),
-        "a database": a_database,
         "a document to print": lambda: (
             b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /OpenAction (app.alert(1)) >>\nendobj\n%%EOF"
         ),
@@ -229,7 +218,6 @@ HOSTILE: dict[tuple[str, str], dict[str, Callable[[], bytes]]] = {
         "lines of json": lambda: "\n".join(
             json.dumps({"user": k % 9, "item": k % 7, "rating": 3}) for k in range(99)
         ).encode(),
-        "a program": lambda: b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 40,
     },
     ("ratings", "a.parquet"): {
         "millions of rows in a kilobyte": millions_of_rows_in_a_kilobyte,
