@@ -363,9 +363,7 @@ def test_exact_rows_made_again_are_equal_and_table_1_is_as_we_found_it() -> None
 def test_a_table_is_computed_through_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An exact table as it is, and two cheap rows in the place of one: computed, kept, and not made
-    again.
-    """
+    """Two cheap rows in the place of a table: computed, kept, and not made again."""
     row = rows_with("huber-table-3", algorithm="als", mechanism="none")[0]
     small = RunSpec.of(n_users=60, n_items=60, observed=0.5, iterations=2, rank=5, reg=0.5)
 
@@ -379,14 +377,11 @@ def test_a_table_is_computed_through_the_store(
     with RunStore(tmp_path / "runs") as store:
         with pytest.raises(ParameterError, match="a table or figure with rows"):
             compute("nmf-table-1", store)
-        exact = compute("dpals-table-4", store)
         module = sys.modules["dpmc_core.experiments.papers.compute"]
         monkeypatch.setattr(module, "rows_of", lambda _: two)
         first = compute("huber-table-3", store, trials=3)
         assert store.count() == 6
         again = compute("huber-table-3", store, trials=3)
-    expected = [r.values for r in stored("dpals-table-4").rows]
-    assert [r.values for r in exact.rows] == [pytest.approx(values) for values in expected]
     assert [r.values for r in first.rows] == [r.values for r in again.rows]
     assert [len(r.values) for r in first.rows] == [3, 3]
     trials = [record_of(run_single_threaded(s)).truth for s in specs_of(two[0], 3)]

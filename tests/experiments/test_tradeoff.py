@@ -11,7 +11,7 @@ from scipy import stats
 from dpmc_core.experiments import TASKS, RunSpec
 from dpmc_core.experiments.store.records import Record, record_for
 from dpmc_core.experiments.sweeps.spec import Planned
-from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, largest, needed, points_of
+from dpmc_core.experiments.sweeps.tradeoff import Point, frontier, needed, points_of
 
 RMSE, RECALL = TASKS["rate"].measure, TASKS["recommend"].measure
 
@@ -92,7 +92,6 @@ def test_runs_become_points() -> None:
     (nothing,) = points_of([hopeless])
     assert math.isnan(nothing.mean)
     assert nothing.as_dict()["mean"] is None
-    assert [largest(amounts) for amounts in ([1.0, None], [], [1.0, 3.0, 2.0])] == [None, None, 3.0]
     both = point([0.5, 0.7], 2.0, baselines={0: 0.9, 1: 1.0})
     assert both.baseline == pytest.approx(0.95)
     assert both.as_dict()["half_width_95"] == pytest.approx(both.half_width)

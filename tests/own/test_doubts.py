@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from dpmc_core.datasets import own
-from dpmc_core.datasets.own.cells import numbers, numbers_of, option_text
+from dpmc_core.datasets.own.cells import numbers, numbers_of
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.own.tables import RatingsReading
@@ -73,7 +73,6 @@ def test_both_forms_of_repeating_it_read_the_same() -> None:
     repeated = dict(w.split("=", 1) for w in words[words.index("--read") + 1 :: 2])
     for options in (repeated, own_set.options()):
         assert read_table(data, **options).reading == own_set.reading
-    assert option_text(("Group 1.0", 5.0, -1.5)) == "Group 1.0,5,-1.5"
 
 
 def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:

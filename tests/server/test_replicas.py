@@ -21,6 +21,7 @@ from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
 from tests.postgres import installed, postgres
 from tests.server.test_failures import LONG, SHORT, going, until
+from tests.waiting import until as wait_until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes"),
@@ -57,10 +58,7 @@ def runs_in(store: str) -> int:
 
 def until_both(url: str) -> None:
     """Until the proxy sends visitors to both: it looks twice before it believes."""
-    end = time.monotonic() + 60
-    while len({answer(f"{url}/ready")[1] for _ in range(4)} - {""}) < 2:
-        assert time.monotonic() < end
-        time.sleep(0.5)
+    wait_until(lambda: len({answer(f"{url}/ready")[1] for _ in range(4)} - {""}) == 2)
 
 
 @pytest.mark.nightly

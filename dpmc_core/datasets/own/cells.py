@@ -124,7 +124,11 @@ def check_choices(reading: object, **allowed: Iterable[str]) -> None:
 
 
 def option_text(value: object) -> str:
-    """A field of a reading as ``--read`` takes it."""
+    """A field of a reading as ``--read`` takes it.
+
+    >>> option_text(("Group 1.0", 5.0, -1.5)), option_text('a, "b"'), option_text(None)
+    ('Group 1.0,5,-1.5', 'a, "b"', '')
+    """
     if isinstance(value, tuple):
         return ",".join(_quoted(option_text(one)) for one in value)
     if isinstance(value, float):

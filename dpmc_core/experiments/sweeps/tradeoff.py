@@ -168,7 +168,11 @@ def points_of(
 
 
 def largest(some: Sequence[float | None]) -> float | None:
-    """The largest; None where there is none, or one of them is not finite."""
+    """The largest; None where there is none, or one of them is not finite.
+
+    >>> largest([1.0, 3.0, 2.0]), largest([1.0, None]), largest([])
+    (3.0, None, None)
+    """
     numbers = [x for x in some if x is not None]
     return max(numbers) if numbers and len(numbers) == len(some) else None
 
