@@ -11,7 +11,6 @@ from tests.browser.test_app import METRIC, arrive, finished, opened, press, read
 from tests.own.files import long_csv
 
 pytestmark = pytest.mark.browser
-PHONE = {"width": 390, "height": 844}
 
 STRANGE = (
     "![x](http://evil.example/p.png)",

@@ -287,9 +287,6 @@ def test_what_cannot_be_audited_is_refused(text: str, message: str) -> None:
 
 
 def test_the_audit_command(terminal: Terminal) -> None:
-    result = terminal.json("audit --case half-noise --runs 20000 --mechanism huber")
-    assert result["beaten"] == {"claimed": True}
-    assert result["spec"]["runs"] == 20_000
     assert main(["audit", "--target", "als", "--runs", "100"]) == 0
     printed = terminal.capsys.readouterr()
     assert "nominal, one release ε = 1" in printed.out
@@ -333,7 +330,8 @@ def test_the_shown_command_and_the_text_make_the_same_audit(terminal: Terminal) 
         AuditSpec(case="half-noise", mechanism="gaussian", runs=300),
     ):
         assert AuditSpec.from_json(json.dumps(spec.as_dict())) == spec
-        assert terminal.json(spec.command())["spec"] == spec.as_dict()
+        result = terminal.json(spec.command())
+        assert (result["spec"], result["beaten"]) == (spec.as_dict(), audit(spec).beaten)
     text = json.dumps(spec.as_dict())
     assert terminal.json(f"audit --spec '{text}' --seed 7")["spec"]["seed"] == 7
     users, ratings = AuditSpec(target="dpals"), AuditSpec(target="als")

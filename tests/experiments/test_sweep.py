@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.store.records import Record, key_of, record_of
+from dpmc_core.experiments.store.records import Record, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
@@ -102,9 +101,6 @@ def test_a_longer_sweep_begins_with_the_shorter_one_and_seeds_spread() -> None:
     assert list(replace(WHICH_NOISE, seeds=5).plan())[:16] == list(WHICH_NOISE.plan())
     assert len(set(seeds_of(0, 1000))) == 1000
     assert seeds_of(0, 3) != seeds_of(1, 3)
-    # 1,000 draws from 0…2³²: their mean has standard deviation 2³²/√12/√1000; within 5 of them
-    assert abs(np.mean(seeds_of(3, 500)) / 2**32 - 0.5) < 5 / np.sqrt(12 * 1000)
-    assert len({key_of(RunSpec.of(rank=k)) for k in range(1, 50)}) == 49
 
 
 NMF = 'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\n'
@@ -360,7 +356,6 @@ def test_equal_total_in_a_sweep() -> None:
     assert plain.noise.mechanism == "none"
     assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
     assert noisy == RunSpec.of(mechanism="laplace", iterations=4, total_epsilon=8.0)
-    assert resolved(noisy).noise.variance == pytest.approx(12.5, rel=0.01)
     assert resolved(RunSpec.of()) == RunSpec.of()
     for total in (0.1, 1e6):
         assert 0 < resolved(noisy.replace(total_epsilon=total)).noise.variance < math.inf

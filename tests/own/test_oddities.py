@@ -120,8 +120,6 @@ def test_decimal_commas_are_read_as_points() -> None:
     ]
     data = table_of(*rows, header="reader;book;stars;time")
     own_set = read_table(data)
-    assert own_set.reading.value == "stars"
-    assert (own_set.ratings.low, own_set.ratings.high) == (1.0, 4.5)
     assert {*own_set.ratings.values} == {1.0, 2.5, 3.0, 4.5}
     assert any("have a decimal comma, which is read as a point" in note for note in own_set.notes)
     thousands = data.replace(b",5;", b",500;").replace(b",0;", b",000;")
