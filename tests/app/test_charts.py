@@ -167,10 +167,8 @@ def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[N
 
 def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
     drawn = run_charts.completed(results)
-    assert drawn is not None
     fig, numbers = drawn
     truth = results[0].result.split.test.truth
-    assert truth is not None
     assert len(fig.data) == 4 + 3  # and errors
     assert numbers.shape == (truth.left[:40].shape[0] * truth.right[:40].shape[0], 6 + 3)
     across = len(truth.right[:40])
@@ -283,7 +281,6 @@ def test_the_verdict_of_a_comparison_names_both_their_difference_and_the_baselin
         size = re.search(
             r"At .* \(one draw\), ALS's error is (\S+) ± (\S+) % below IRLS's, and", sentence
         )
-        assert size is not None
         assert float(size[1]) == pytest.approx(100 * (1 - ours / theirs), rel=0.05)
         half = 100 * half_width(als, irls, clip=True) / theirs
         assert float(size[2]) == pytest.approx(half, rel=0.2)

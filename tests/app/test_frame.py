@@ -91,7 +91,6 @@ def _running(done: int, elapsed: float, expected: tuple[float, ...]) -> Job:
 def test_what_is_left_follows_the_work_not_the_number_of_steps() -> None:
     """Two specs of ten steps, the second nine times as long: half of the steps are a tenth."""
     left = _running(10, 1.0, (1.0, 9.0)).remaining()
-    assert left is not None
     assert 4.5 < left < 18  # by the number of steps it would be one second
 
 
@@ -102,7 +101,6 @@ def test_what_is_left_is_right_within_a_factor_of_two_after_a_tenth(slower: floa
     for share in (0.1, 0.3, 0.6, 0.9):
         left = _running(round(10 * share), share * whole * slower, (whole,)).remaining()
         truth = (1 - share) * whole * slower
-        assert left is not None
         assert truth / 2 <= left <= 2 * truth
 
 

@@ -70,10 +70,8 @@ def test_code_loaded_first_exists() -> None:
 @pytest.fixture(scope="module")
 def small() -> bytes:
     path = icons._font()
-    assert path is not None
     layer = icons.Icons(Behind())
     layer._make(path)
-    assert layer._small is not None
     return layer._small
 
 
@@ -94,7 +92,6 @@ def shown(font: bytes) -> set[str]:
 @pytest.mark.long
 def test_the_small_font_has_every_icon_that_is_named_and_few_others(small: bytes) -> None:
     path = icons._font()
-    assert path is not None
     whole = path.read_bytes()
     assert len(small) < 0.25 * len(whole)
     texts = [p.read_text(encoding="utf-8") for p in (icons._OWN / "pages").rglob("*.py")]
@@ -121,7 +118,6 @@ def test_the_first_gets_the_whole_font_and_later_ones_the_small(
     small: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = icons._font()
-    assert path is not None
     address = f"/lab/static/media/{path.name}"
     works: list[Any] = []
     monkeypatch.setattr(icons._MAKING, "submit", lambda *work: works.append(work))

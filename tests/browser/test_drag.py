@@ -21,7 +21,6 @@ def held(page: Page, slider: str) -> tuple[Locator, float, float]:
     box = page.locator(f".st-key-{slider} input")
     thumb = page.locator(f".st-key-{slider} [data-testid=stSliderThumbValue]").locator("..")
     place = thumb.bounding_box()
-    assert place is not None
     x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
     with page.expect_response(re.compile("/ahead/"), timeout=120_000):
         page.mouse.move(x, y)

@@ -113,7 +113,6 @@ def seen(page: Page, address: str) -> Page:
 
 def size_of(page: Page) -> tuple[int, int]:
     size = page.viewport_size
-    assert size is not None
     return size["width"], size["height"]
 
 
@@ -163,7 +162,6 @@ def the_point_is_seen(page: Page, path: str) -> None:
     if control.count() and path != "/runs":
         expect(control).to_be_in_viewport(ratio=1)
     box, (_, height) = page.locator(FIGURE).first.bounding_box(), size_of(page)
-    assert box is not None
     in_sight = min(box["y"] + box["height"], height) - box["y"]
     assert in_sight >= 0.5 * min(box["height"], height), (box, height)
     assert len(words_in_sight(page)) <= MOST_WORDS
@@ -277,8 +275,6 @@ def test_a_page_presented(visit: Page, app_url: str, path: str, size: str) -> No
     assert large >= 24
     bar = page.locator(BAR).bounding_box()
     figure = page.locator(".stPlotlyChart").first.bounding_box()
-    assert bar is not None
-    assert figure is not None
     assert figure["y"] + figure["height"] <= bar["y"] + 1
     assert figure["height"] >= LESS_HIGH.get(path, 0.65) * size_of(page)[1]
     assert page.evaluate(SMALLEST_TEXT) >= 18

@@ -70,7 +70,6 @@ def test_a_lesson_shows_figure_and_question_at_once(
         expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
         box = page.locator(".stPlotlyChart").first.bounding_box()
         lesson = page.locator(".st-key-lesson").bounding_box()
-        assert box is not None
         assert lesson is not None
         # beside the box, or above it on a phone
         seen_to = lesson["y"] if width < 500 else float(height)
@@ -90,8 +89,6 @@ def test_a_game_presented_shows_its_rounds_on_a_projector(
     ran(page, lambda: page.locator(".st-key-guess-in button").click())
     rounds = page.get_by_text("Last ten").bounding_box()
     bar = page.locator(".st-key-presenter-bar").bounding_box()
-    assert rounds is not None
-    assert bar is not None
     assert rounds["y"] + rounds["height"] <= bar["y"]
     films = page.locator('[data-testid="stPlotlyChart"]').first.locator(".xaxislayer-above text")
     turned = [name.get_attribute("transform") for name in films.all()]
@@ -111,9 +108,6 @@ def test_a_presented_run_is_replayed_above_the_bar(
         page.locator(name).first.bounding_box()
         for name in (".st-key-replay", ".st-key-main-control", ".stPlotlyChart")
     )
-    assert replay is not None
-    assert bar is not None
-    assert figure is not None
     assert replay["y"] + replay["height"] <= bar["y"] + 2
     assert figure["height"] >= 0.645 * height  # beside two lines of verdict on a narrow projector
     context.close()

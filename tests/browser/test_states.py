@@ -27,7 +27,6 @@ def looked_at(page: Page, where: str) -> None:
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         size = page.viewport_size
-        assert size is not None
         settled(page, scheme, size["width"])
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)

@@ -110,7 +110,6 @@ def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
     process = subprocess.Popen(
         [*COMMAND, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stderr is not None
     read = ""
     if isinstance(after, str):
         read = next(line for line in process.stderr if line.startswith(after))

@@ -136,7 +136,6 @@ def test_three_programs_write_at_once(tmp_path: Path, record: Record) -> None:
 
 def test_a_killed_writer_loses_nothing_that_it_finished(tmp_path: Path, record: Record) -> None:
     process = writer(tmp_path, record, "a", 100_000)
-    assert process.stdout is not None
     for _ in range(20):
         last = int(process.stdout.readline())
     process.send_signal(signal.SIGKILL)

@@ -119,7 +119,6 @@ def test_some_users_stay_with_all_their_ratings() -> None:
     )
     assert set(some) <= set(whole)
     truth, test = part.train.truth, part.test
-    assert truth is not None
     exact = np.einsum("kr,kr->k", truth.left[test.users], truth.right[test.items])
     assert abs(np.std(test.values - exact) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(test))
     assert some_users(split, 1.0, 0) is split

@@ -31,7 +31,6 @@ def read_table(data: bytes, file: str = "a.csv", **choices: Any) -> OwnSet:
 def entries(table: OwnSet) -> dict[tuple[str, str], float]:
     """Ratings by the names of their users and items."""
     ratings = table.ratings
-    assert ratings is not None
     return {
         (ratings.user_label(user), ratings.item_label(item)): value
         for user, item, value in zip(ratings.users, ratings.items, ratings.values, strict=True)

@@ -2,15 +2,13 @@
 
 import itertools
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dpmc_core.datasets.own import Question
-from dpmc_core.datasets.own.table_files import open_table
-from dpmc_core.datasets.own.table_guesses import guess_ratings
-from dpmc_core.datasets.own.tables import RatingsReading, ratings_of
+from dpmc_core.datasets.own.sets import guess
+from dpmc_core.datasets.own.tables import ratings_of
 from dpmc_core.errors import DPMCError
 from tests.own.corpus import Case, Known, corpus
 
@@ -29,11 +27,8 @@ DOUBTFUL = re.compile(
 
 def held(case: Case, **choices: Any) -> tuple[Known, tuple[Question, ...]]:
     """The ratings of a file, by names."""
-    form = {name: choices.get(name, "") for name in ("separator", "header")}
-    table = open_table(case.file, case.data, **form)
-    chosen = RatingsReading(**choices)
-    reading, questions = guess_ratings(table, {name: getattr(chosen, name) for name in choices})
-    ratings, _ = ratings_of(case.file, table.frame, replace(reading, **choices), "")
+    reading, questions, table = guess("ratings", case.file, case.data, choices)
+    ratings, _ = ratings_of(case.file, table.frame, reading, "")
     users, items = ratings.user_labels, ratings.item_labels
     cells = zip(ratings.users, ratings.items, ratings.values, strict=True)
     return {(users[u], items[i]): v for u, i, v in cells}, questions
