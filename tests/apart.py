@@ -9,8 +9,6 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["run_apart"]
-
 Made = TypeVar("Made")
 
 

@@ -8,8 +8,6 @@ from nbformat import NotebookNode
 
 from tests.programs import run_python
 
-__all__ = ["PLOTLY", "executed", "pictures", "printed"]
-
 PLOTLY = "application/vnd.plotly.v1+json"
 ROOT = Path(__file__).parents[1]
 # in a process of its own: what a kernel's packages warn of is not for this one to judge

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import NoReturn
 
-__all__ = ["FULL_DISK", "raising"]
-
 FULL_DISK = OSError(28, "No space left on device")
 
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["neighbours"]
-
 Row = tuple[int, int, float]
 SOLE: list[Row] = [(99, 10, 1), (99, 3, 4), (99, 4, 4)]
 ODD: list[Row] = [(99, 77, 5), (99, 3, 1e9), (99, 4, 4)]

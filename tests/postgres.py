@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tests.clusters import free_port
 
-__all__ = ["installed", "postgres"]
-
 _CONTROL = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)), None)
 
 

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["run_python"]
-
 
 def run_python(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None

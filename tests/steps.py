@@ -10,8 +10,6 @@ import pytest
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.budget import Curator
 
-__all__ = ["Tape", "parts_used", "spending"]
-
 
 def spending(steps: Iterable[Any]) -> tuple[Any, Ledger]:
     """Run to the end: the last step, and the ledger of what all steps released."""

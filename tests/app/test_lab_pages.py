@@ -16,7 +16,7 @@ from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.papers import ENTRIES, PAPERS, Entry, rows_of, stored
 from dpmc_core.experiments.papers.compute import judged, spec_of
-from dpmc_core.experiments.store.records import Record, failed, record_of
+from dpmc_core.experiments.store.records import failed, record_of
 from dpmc_core.experiments.store.store import RunStore
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.wording import printed_in
@@ -32,14 +32,8 @@ from pages.parts.tradeoffs import charts as tradeoff_charts
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from pages.parts.ui import run_panel
 from pages.parts.ui.declared import completion_link, factorization_link
-from tests.app.visits import SWEEP, TINY, Visit, open_page, opened, shows
+from tests.app.visits import SWEEP, TINY, Visit, keep, open_page, opened, shows
 from tests.waiting import until
-
-
-def keep(store: Path, *records: Record) -> None:
-    with RunStore(store) as runs:
-        for record in records:
-            assert runs.add(record)
 
 
 def count(store: Path) -> int:

@@ -24,6 +24,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import densities, glossary
 from pages.parts.ui.looks import lowered
 from tests.app.visits import TINY, open_page, opened, shows
+from tests.faults import raising
 from tests.waiting import until
 
 PER_USER = "for one user; for teaching: the noise follows from its seed, so it is no guarantee"
@@ -466,10 +467,7 @@ class TestJobs:
         return job
 
     def test_a_failure_is_a_sentence(self) -> None:
-        def work(job: jobs.Job) -> None:
-            raise RuntimeError("disk on fire")
-
-        job = self.ended(jobs.start_task(work))
+        job = self.ended(jobs.start_task(raising(RuntimeError("disk on fire"))))
         assert job.state == "failed"
         assert "RuntimeError: disk on fire" in job.error
         self.ended(jobs.start_task(lambda job: None))

@@ -13,6 +13,7 @@ from dpmc_core.experiments.run import watched
 from pages.parts.server import jobs, queue, settings
 from pages.parts.server.queue import Pool, Ticket, TooManyJobs
 from pages.parts.ui import run_panel
+from tests.faults import raising
 
 
 class Line:
@@ -76,11 +77,8 @@ def test_the_line_is_bounded_for_all_and_for_one() -> None:
 
 
 def test_a_job_that_fails_in_an_unforeseen_way_takes_no_place_with_it() -> None:
-    def broken(_: object) -> None:
-        raise OSError("the log cannot be written")
-
     line = Line()
-    line.pool.submit("a", broken)
+    line.pool.submit("a", raising(OSError("the log cannot be written")))
     line.ask("b", "b1")
     assert line.open(1) == ["b1"]
 
@@ -128,10 +126,7 @@ def test_an_example_is_made_by_a_worker_unless_all_are_busy(
 
 
 def test_an_example_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: object) -> Any:
-        raise DPMCError("no room")
-
-    monkeypatch.setattr(jobs, "_drawn_here", fails)
+    monkeypatch.setattr(jobs, "_drawn_here", raising(DPMCError("no room")))
     results: Future[list[Any]] = Future()
     jobs._make(None, {(): results})
     with pytest.raises(DPMCError, match="no room"):

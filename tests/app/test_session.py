@@ -16,7 +16,7 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.runs.session import saved
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
-from tests.app.visits import SWEEP, TINY, open_page, shows
+from tests.app.visits import SWEEP, TINY, keep, open_page, shows
 from tests.own.files import long_csv
 
 
@@ -53,8 +53,7 @@ def test_a_sweep_is_drawn_on_another_server_without_a_run(
 
 def test_the_stores_own_runs_come_before_a_files(own_store: Path) -> None:
     record = record_of(run(TINY))
-    with RunStore(own_store) as store:
-        store.add(record)
+    keep(own_store, record)
     forged = replace(record, value=1e-3)
     app = open_page("runs", runs=record.key).upload(content_of(Session((), (forged,))), "x.json")
     table = app.dataframe[0].value
@@ -111,8 +110,7 @@ def test_what_is_no_session_is_one_sentence(content: bytes) -> None:
 
 
 def test_a_bad_file_takes_nothing_away(own_store: Path) -> None:
-    with RunStore(own_store) as store:
-        store.add(record_of(run(TINY)))
+    keep(own_store, record_of(run(TINY)))
     app = open_page("runs").upload(HOSTILE["no finite number"], "x.json")
     assert app.texts("error").count("is no session") == 1
     assert len(app.dataframe[0].value) == 1
@@ -130,8 +128,7 @@ def test_own_data_stays_out_and_secret_noise_is_never_found_by_its_settings(
     assert opened.records[0] == replace(kept[0], summary={})
     assert key_of(secret) not in {one.key for one in opened.records}
     assert opened.records[1].value == kept[1].value
-    with RunStore(own_store) as store:
-        store.add(kept[0])
+    keep(own_store, kept[0])
     public = Job(specs=(TINY,), results=[None], address="completion?rank=2")
     on_own = replace(public, sets=(own.read("ratings", "a.csv", long_csv(30, 12)),))
     found = [saved((), [job], None) for job in (public, on_own)]

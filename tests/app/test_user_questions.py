@@ -88,6 +88,12 @@ def test_lists_are_run() -> None:
     assert f"items, {', '.join(shared)} stay the same" in app.verdict
 
 
+def test_which_configuration_cannot_be_run_is_said_by_its_letter() -> None:
+    app = ask("compare", "n_users=200&n_items=12&n_ratings=900&user_rank=50&n=4").press()
+    errors = app.texts("error").split("\n")
+    assert any(e.startswith("D: Rank") and "at most 12" in e for e in errors), errors
+
+
 @pytest.mark.long
 def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app = ask("projection", f"seeds=1&{SMALL}")

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
 from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments.store.records import Record
+from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import jobs
 from tests.waiting import until
 
@@ -158,3 +160,10 @@ def shows(app: Visit, *texts: str, without: Sequence[str] = (), kinds: Sequence[
     page = app.texts(*kinds)
     assert [text for text in texts if text not in page] == [], page
     assert [text for text in without if text in page] == [], page
+
+
+def keep(store: Path, *records: Record) -> None:
+    """Keep runs, which nobody has kept there."""
+    with RunStore(store) as runs:
+        for record in records:
+            assert runs.add(record)

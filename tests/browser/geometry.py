@@ -4,8 +4,6 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-__all__ = ["problems", "words_in_sight"]
-
 # texts of figures that meet, leave their figure or have a line run through them; a page that is
 # wider than its window; and names in boxes that are cut off
 _PROBLEMS = """() => {

@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +10,6 @@ import pytest
 
 from dpmc_core.datasets import own
 from dpmc_core.datasets.own.cells import numbers, numbers_of
-from dpmc_core.datasets.own.table_files import open_table
-from dpmc_core.datasets.own.table_guesses import guess_ratings
-from dpmc_core.datasets.own.tables import RatingsReading
 from tests.own.files import faces_like, mat, npy, read_table, table_of, wide_csv
 
 
@@ -73,11 +69,6 @@ def test_both_forms_of_repeating_it_read_the_same() -> None:
     repeated = dict(w.split("=", 1) for w in words[words.index("--read") + 1 :: 2])
     for options in (repeated, own_set.options()):
         assert read_table(data, **options).reading == own_set.reading
-
-
-def doubts_of(values: np.ndarray) -> tuple[RatingsReading, dict[str, str]]:
-    reading, questions = guess_ratings(open_table("a.csv", wide_csv(values)))
-    return reading, {question.field: question.text for question in questions}
 
 
 RNG = np.random.default_rng
@@ -167,9 +158,10 @@ def test_codes_far_from_all_others_are_recognised_or_asked_about(
     values: np.ndarray, codes: set[float], question: str
 ) -> None:
     """And what is no code, and no count, is neither."""
-    reading, doubts = doubts_of(values)
-    assert {*reading.missing} == codes
-    assert reading.without == ()
+    preview = own.inspect("ratings", "a.csv", wide_csv(values))
+    doubts = {question.field: question.text for question in preview.questions}
+    assert {*preview.reading.missing} == codes
+    assert preview.reading.without == ()
     assert doubts.keys() - {"zeros"} == {"missing"} if question else not doubts
     assert re.search(question, doubts.get("missing", ""))
 
@@ -299,21 +291,18 @@ def test_a_table_as_large_as_a_file_may_be() -> None:
     assert read_table(jokes(users=20_000, items=100)).ratings.n_items == 100
 
 
-def described(data: bytes, **choices: Any) -> dict[str, Any]:
-    return own.describe("ratings", "a.csv", data, **choices)
-
-
 def test_the_ends_of_the_scale_choose_no_column() -> None:
     rows = (f"g{k % 9},t{k // 9},{k % 5 + 1}" for k in range(60))
     data = table_of(*rows, header="group,title,rating")
-    assert described(data)["columns"] == described(data, low=1)["columns"]
+    usual, scaled = (own.describe("ratings", "a.csv", data, **low) for low in ({}, {"low": 1}))
+    assert usual["columns"] == scaled["columns"]
 
 
 def test_an_index_that_is_given_is_asked_about_no_more() -> None:
     rows = (f"{k},p{k},1,2,3,4,5" for k in range(9))
     data = table_of(*rows, header="row,user,i1,i2,i3,i4,i5")
-    assert described(data, index="row")["asked"] == []
-    assert "row number" not in described(data, index="none")["columns"]
+    assert own.describe("ratings", "a.csv", data, index="row")["asked"] == []
+    assert "row number" not in own.describe("ratings", "a.csv", data, index="none")["columns"]
 
 
 def test_nobodys_ratings_decide_what_is_not_rated_once_the_scale_is_given() -> None:
