@@ -2,6 +2,7 @@
 
 import time
 from datetime import date
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from pages.parts.server import progress
 from pages.parts.server.job import Job
 from pages.parts.server.jobs import place_of
 from pages.parts.server.progress import standing
-from pages.parts.server.queue import Ticket
 from pages.parts.ui.figures import bars
 from pages.parts.ui.labels import _apart
 from pages.parts.ui.on_screen import Shown
@@ -107,7 +107,7 @@ def test_what_is_left_is_right_within_a_factor_of_two_after_a_tenth(slower: floa
 def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
     job = Job(state="waiting", progress=(0, 10))
     assert standing(job, "step") == "starting…"
-    job._ticket = _InLine(2)  # type: ignore[assignment]
+    job._ticket = SimpleNamespace(place=2)  # type: ignore[assignment]
     assert standing(job, "step") == "starting…"  # nobody waits within half a second
     job.started -= 5
     assert standing(job, "step") == "waiting for others' runs (2nd in line)"
@@ -121,12 +121,3 @@ def test_progress_says_starting_waiting_and_finishing_only_when_true() -> None:
     job.where = ""
     job.state, job.progress = "running", (10, 10)
     assert standing(job, "step") == "step 10 of 10, finishing…"
-
-
-class _InLine(Ticket):
-    def __init__(self, place: int) -> None:
-        object.__setattr__(self, "at", place)
-
-    @property
-    def place(self) -> int:
-        return int(self.at)  # type: ignore[attr-defined]
