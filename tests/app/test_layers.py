@@ -2,6 +2,7 @@
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,19 +90,21 @@ def shown(font: bytes) -> set[str]:
     }
 
 
+def icons_named(folder: Path, files: str) -> set[str]:
+    texts = (path.read_text(encoding="utf-8") for path in folder.rglob(files))
+    return {name for text in texts for name in re.findall(r":material/([a-z0-9_]+):", text)}
+
+
 @pytest.mark.long
 def test_the_small_font_has_every_icon_that_is_named_and_few_others(small: bytes) -> None:
     path = icons._font()
     whole = path.read_bytes()
     assert len(small) < 0.25 * len(whole)
-    texts = [p.read_text(encoding="utf-8") for p in (icons._OWN / "pages").rglob("*.py")]
-    own_files = len(texts)
-    texts += [p.read_text(encoding="utf-8") for p in (icons._STATIC / "js").glob("*.js")]
-    named = {name for text in texts for name in re.findall(r":material/([a-z0-9_]+):", text)}
+    own = icons_named(icons._OWN / "pages", "*.py")
     pages = (DATA / "pages.toml").read_text(encoding="utf-8")
+    named = own | icons_named(icons._STATIC / "js", "*.js")
     named |= set(re.findall(r'^icon = "([a-z0-9_]+)"', pages, re.M))
     assert len(named) > 40
-    own = {n for text in texts[:own_files] for n in re.findall(r":material/([a-z0-9_]+):", text)}
     assert own <= shown(whole)  # none is mistyped
     assert named & shown(whole) <= shown(small)
     assert shown(small) <= shown(whole)
