@@ -18,10 +18,12 @@ from benchmarks.server.malformed import links
 from dpmc_core.config import Choice, parameters
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.papers import ENTRIES
 from dpmc_core.experiments.worker.cluster import WAITING
+from pages.parts.completion.compare_view import title_of
 from pages.parts.completion.controls import SHARED, _published
 from pages.parts.server import jobs
-from pages.parts.ui import densities, glossary
+from pages.parts.ui import declared, densities, glossary
 from pages.parts.ui.looks import lowered
 from tests.app.visits import TINY, open_page, opened, shows
 from tests.faults import raising

@@ -241,8 +241,8 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     begin = _begin(rows, best.across)
     if best.across > 1 and (blocks := [row[0] for row in rows if _BLOCK.fullmatch("".join(row))]):
         raise DataError(
-            f"{file}: the line {blocks[0]!r} says whose the lines below it are; a user, an item and "
-            "a rating in each line are needed."
+            f"{file}: the line {blocks[0]!r} says whose the lines below it are; a user, an item "
+            "and a rating in each line are needed."
         )
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
