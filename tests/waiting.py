@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 
 
-def until(true: Callable[[], object], seconds: float = 120.0) -> None:
+def until(true: Callable[[], object]) -> None:
     """Wait until something is ``true``: a busy machine is no failure."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 120
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)

@@ -31,10 +31,8 @@ LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterat
 SHORT = "n=1&iterations=2&rank=2&seed={}&run=1"
 
 
-async def until(
-    true: Callable[[], bool], seconds: float = 180.0
-) -> None:  # a busy machine is no failure
-    end = time.monotonic() + seconds
+async def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 180  # a busy machine is no failure
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         await asyncio.sleep(0.1)
