@@ -539,6 +539,23 @@ def test_a_higher_rank_alone_raises_the_error() -> None:
         assert re.search(effect, sentences)
 
 
+def test_starts_are_near_the_truth_with_enough_users() -> None:
+    """|w·v| > 0.6 (Theorem 10) is a sine below 0.8."""
+    result = stored("dpals-theorem-5")
+    finding = next(e.finding for e in ENTRIES if e.id == "dpals-theorem-5")
+    firsts = {("1", "10"): "4,000", ("1", "1"): "16,000", ("5", "10"): "8,000", ("5", "1"): ""}
+    for (rank, epsilon), first in firsts.items():
+        rows = rows_with("dpals-theorem-5", rank=rank, ε=epsilon)
+        near = [max(result.row(row.id).values) < 0.8 for row in rows]
+        assert near == sorted(near)
+        assert first == (rows[near.index(True)].setting["users"] if any(near) else "")
+        assert first in finding
+    quiet = [result.row(row.id).values for row in rows_with("dpals-theorem-5", ε="none")]
+    assert f"{np.min(quiet):.2f} to {np.max(quiet):.2f}" in finding
+    (row, *_) = rows_with("dpals-theorem-5", rank="5", ε="none")
+    assert new_trial(row, 3) < 0.1
+
+
 def inverse() -> list[str]:
     """Thesis eq. 4.4 as printed, term by term, against the root of its eq. 4.3."""
     alpha, y = 1.0764, 0.99

@@ -8,13 +8,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
+import numpy as np
+
+from dpmc_core.completion.common.population import Whole
+from dpmc_core.completion.dpals.plan import dpals_plan
+from dpmc_core.completion.dpals.solver import begin
 from dpmc_core.config import Settings
+from dpmc_core.datasets.data import ratings_of
 from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.presets import PLAIN_DPALS
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.metrics import RECALL_AT
+from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.compare import dpals_counts
 from dpmc_core.wording import Printed, printed_in
 
@@ -288,3 +297,40 @@ def _against_epsilon(
         setting = {**where, "ε": epsilon, "algorithm": name}
         out.append(Row(id=name_of(setting), setting=setting, spec=trial(shared), **{**same, **own}))
     return out
+
+
+_START_USERS = (1000, 2000, 4000, 8000, 16_000, 32_000)
+
+
+def starts() -> list[Row]:
+    """Return the rows of Theorems 5 and 10: how near the truth noisy power iteration starts."""
+    out = []
+    for rank, epsilon, users in product((1, 5), ("none", "10", "1"), _START_USERS):
+        setting = {"rank": str(rank), "ε": epsilon, "users": f"{users:,}"}
+        spec = RunSpec.fitting(
+            {**PLAIN_DPALS, "rank": rank, "items_per_user": 100},
+            algorithm="dpals",
+            dataset="orthogonal",
+            n_users=users,
+            n_items=100,
+            observed=0.8,
+            true_rank=rank,
+            start="power",
+            start_rounds=3,
+            **({} if epsilon == "none" else {"mechanism": "gaussian", "epsilon": float(epsilon)}),
+        )
+        row = Row(id=name_of(setting), setting=setting, metric="‖(I − V*V*ᵀ)V⁰‖", trials=5)
+        out.append(replace(row, measured=partial(_away, spec)))
+    return out
+
+
+def _away(spec: RunSpec, seed: int) -> float:
+    """Return the sine of the largest angle between the start of a run and the true directions."""
+    spec = spec.replace(seed=seed, data_seed=seed)
+    ratings = ratings_of(spec.data)
+    people, rng = Whole(ratings), noise_source(spec)
+    config = spec.card.prepare(spec.algorithm, spec.noise, ratings)
+    _, items = begin(people, config, Curator(dpals_plan(people, config), rng), rng)
+    assert ratings.truth is not None
+    start, truth = np.linalg.qr(items)[0], ratings.truth.right
+    return float(np.linalg.norm(start - truth @ (truth.T @ start), 2))

@@ -26,6 +26,7 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
     "dpals-figure-3": dpals_rows.dpals_shapes,
     "dpals-figure-3c": dpals_rows.dpals_recalls,
     "dpals-figure-4": dpals_rows.dpals_synthetic,
+    "dpals-theorem-5": dpals_rows.starts,
     "nmf-table-2": nmf_rows.nmf_sizes,
     "nmf-table-3": nmf_rows.nmf_coherence,
     "nmf-table-4": nmf_rows.nmf_ratings,
