@@ -71,13 +71,13 @@ def test_groups_post_processing_and_the_best_of_several_runs_have_pictures() -> 
     assert len(app.charts) == 2
 
 
-def test_samples_cost_less_and_no_algorithm_claims_it() -> None:
+def test_samples_cost_less_and_one_algorithm_takes_them() -> None:
     app = opened("budget?tab=sub-sampling&u_count=1&u_variance=100&u_rate=0.1")
     for noise, title in zip(trio(100.0), ("Huber", "Laplace", "Gaussian"), strict=True):
         whole, at = noise.epsilon_at_delta(1e-5, 1.0), noise.epsilon_at_delta(1e-4, 1.0)
         sampled = math.log1p(0.1 * math.expm1(at))
         shows(app, f"{three(sampled)}, not {three(whole)} ({title})")
-    shows(app, "No algorithm of this app claims it")
+    shows(app, "private NMF, corrected, samples where asked to")
     vector = opened("budget?tab=sub-sampling&u_count=20&u_variance=4&u_moved=100&u_rate=0.9")
     text = vector.texts().partition("nominal ε would be at most ")[2].partition("\n")[0]
     pairs = re.findall(r"([\d.]+), not ([\d.]+) \(", text)
