@@ -541,6 +541,13 @@ def test_all_of_the_data_is_what_it_was() -> None:
     assert gaussian_equivalent(ledger) is not None
 
 
+def test_samples_are_taken_in_memory_alone() -> None:
+    units = AllUnits(FACES)
+    units.whole = None
+    with pytest.raises(ParameterError, match="must be 1 for units in partitions"):
+        next(corrected.learn_corrected(units, SAMPLED, np.random.default_rng(0)))
+
+
 def test_each_round_is_of_another_sample() -> None:
     """Of images all alike, A says how many took part."""
     values = np.tile(FACES.values[:, 5:6], 400)
