@@ -418,7 +418,8 @@ def test_runs_of_entries_open_with_the_noise_that_they_are_about(sent: Sent) -> 
     assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
     assert output == right.replace(noise_on="output")
     assert title_of(output) == "ALS, Huber on the output, variance 2"
-    assert sent("completion", completion_link(output)) == (output,)
+    for spec in (output, output.replace(algorithm="irls-2", noise_on="both")):
+        assert sent("completion", completion_link(spec)) == (spec,)
 
 
 def test_a_factorisation_leads_to_the_page_that_runs_it(sent: Sent) -> None:

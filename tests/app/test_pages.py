@@ -18,12 +18,10 @@ from benchmarks.server.malformed import links
 from dpmc_core.config import Choice, parameters
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.papers import ENTRIES
 from dpmc_core.experiments.worker.cluster import WAITING
-from pages.parts.completion.compare_view import title_of
 from pages.parts.completion.controls import SHARED, _published
 from pages.parts.server import jobs
-from pages.parts.ui import declared, densities, glossary
+from pages.parts.ui import densities, glossary
 from pages.parts.ui.looks import lowered
 from tests.app.visits import TINY, open_page, opened, shows
 from tests.faults import raising
@@ -299,22 +297,6 @@ def test_each_column_of_table_4_on_ratings_of_movielens_10m_is_offered() -> None
     assert all(
         boxes["own_top_items"] == bool(boxes.get("top_items")) for boxes, _ in offers.values()
     )
-
-
-def test_noise_on_the_output_stands_beside_noise_on_right_hand_sides() -> None:
-    (entry,) = (e for e in ENTRIES if e.id == "huber-section-3.1")
-    app = open_page(f"completion?{urlencode(entry.state)}")
-    right, output = jobs.current().specs  # type: ignore[union-attr]
-    assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
-    assert output == right.replace(noise_on="output")
-    shows(app, without=["From the address"])
-    assert title_of(output) == "ALS, Huber on the output, variance 2"
-    for spec in (output, output.replace(algorithm="irls-2", noise_on="both")):
-        link = declared.completion_link(spec)
-        assert link is not None
-        assert link["a_noise_on"] == spec.algorithm.noise_on
-        open_page(f"completion?{urlencode({**link, 'run': '1'})}")
-        assert jobs.current().specs == (spec,)  # type: ignore[union-attr]
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:
