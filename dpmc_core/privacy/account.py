@@ -15,6 +15,7 @@ exp(±ε), and so does each bracket, γ + (1 − γ)(1 − F): it is a mean of a
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -93,13 +94,15 @@ def zcdp(release: Release, *, published: bool = False) -> float:
     return noise.epsilon(release.l1_sensitivity) ** 2 / 2
 
 
-def choice_rdp(rdp: FloatArray, mean_runs: float) -> FloatArray:
+def choice_rdp(rdp: FloatArray, mean_runs: float, choices: int = 1) -> FloatArray:
     """Bound the Rényi divergence of the choice at each of ``ORDERS``, from that of one run there.
 
     ε(a) + 2·min_b((1 − 1/b)·ε(b) + log(1/γ)/b) + log(1/γ)/(a − 1) with γ = 1/``mean_runs``
     (Papernot & Steinke 2022, Theorem 2, η = 1: K geometric, whose mean is 1/γ). For one run ε(a).
+    Of several ``choices``, where ε(a) is the sum over them, however they share it: each of them
+    adds log(1/γ), and a sum of minima is at most the minimum of the sum.
     """
-    log_runs = math.log(mean_runs)
+    log_runs = choices * math.log(mean_runs)
     least = np.min((1 - 1 / ORDERS) * rdp + log_runs / ORDERS)
     with np.errstate(divide="ignore", invalid="ignore"):
         chosen = np.where(log_runs > 0, log_runs / (ORDERS - 1), 0.0)
@@ -303,7 +306,10 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
     for release in ledger.releases:
         one = release.count * release_rdp(release, published=published, coarse=coarse)
         runs[release.mean_runs] = runs[release.mean_runs] + one
-    total = sum(choice_rdp(rdp, mean_runs) for mean_runs, rdp in runs.items())
+    scores = Counter[float]()  # each choice has one
+    for release in ledger.releases:
+        scores[release.mean_runs] += release.count * (release.kind == "score")
+    total = sum(choice_rdp(rdp, mean, max(scores[mean], 1)) for mean, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)
     rho = sum(release.count * zcdp(release, published=published) for release in ledger.releases)
     own = not published and _needs_own_proof(ledger, coarse=True)
@@ -318,7 +324,8 @@ def _pld(ledger: Ledger, delta: float, *, coarse: bool = False) -> Answer:
     from dpmc_core.privacy.losses import COARSE, FINE, pld_epsilon, sampled_epsilons
 
     if ledger.sampled:
-        return sampled_epsilons(ledger, (delta,))[0], True, "of new samples each time"
+        epsilon = sampled_epsilons(ledger, (delta,))[0]
+        return epsilon, not _vector_by_l1(ledger), "of new samples each time"
     coarse = coarse or len(ledger.releases) > _MANY
     return pld_epsilon(ledger, delta, COARSE if coarse else FINE), not _vector_by_l1(ledger), ""
 

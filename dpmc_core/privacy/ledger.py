@@ -35,6 +35,7 @@ NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
 Kind = Literal[
     "",
     "completion",
+    "score",
     "factorization",
     "average",
     "photographs",
@@ -65,10 +66,9 @@ class Release:
     from all that, something is shown that only one unit has (``account`` says what it costs).
     ``kind`` says what it is part of ("": nothing here). Where ``mean_runs`` is above 1, a random
     number of runs with that mean each made such releases, and those of the best run by a score
-    among them are published alone (``account.choice_rdp``). All releases of a ledger with the same
-    ``mean_runs`` belong to one choice. A ``sampling_rate`` q below 1 says that each is made
-    of a new sample, which every unit is in with probability q (Poisson sampling); releases with the
-    same q and ``count`` are of the same samples.
+    among them are published alone (``account.choice_rdp``). There are as many choices of the same
+    ``mean_runs`` as releases of kind "score", one at least. A ``sampling_rate`` q below 1 says that
+    each is made of a new sample, which every unit is in with probability q (Poisson sampling).
 
     Raises ``ParameterError`` when a number is out of range, or when ℓ2 ≤ ℓ1 ≤ √d·ℓ2 or ℓ1 ≤ d·ℓ∞,
     which hold for every vector, do not hold. Staircase noise is accounted for single numbers only.

@@ -559,12 +559,13 @@ def sampled_epsilons(ledger: Ledger, deltas: tuple[float, ...]) -> list[float]:
 
     For one unit added or removed: with P and P′ the laws of a release without and with the unit, P
     against (1 − q)P + qP′ (Balle, Barthe & Gaboardi 2018). Gaussian releases of the same samples
-    are one vector, which moves by √Σ(Δ/σ)² in units of its noise or not at all. Gaussian and
+    are one vector, which moves by √Σ(Δ/σ)² in units of its noise or not at all: all those of the
+    ledger, where they have one q and ``count`` and tell of different things. Gaussian and
     Laplace noise by dp-accounting, Huber noise by ``sampled_deltas``; pessimistic, like all
     distributions here. A vector with Laplace or Huber noise stands as one number that moves by its
     ℓ1 sensitivity: a bound. Raises ``NotApplicable`` for δ or losses that no grid holds, for a
-    choice among runs, for one unit replaced, and for several kinds of release that are not all
-    Gaussian.
+    choice among runs, for one unit replaced, for several kinds of release that are not all
+    Gaussian, and where it is not clear which are of the same samples.
     """
     spare = _reserved_delta(ledger, min(deltas))
     numbers, squares = list[tuple[Number, float]](), defaultdict[tuple[float, int], float](float)
@@ -576,8 +577,16 @@ def sampled_epsilons(ledger: Ledger, deltas: tuple[float, ...]) -> list[float]:
             squares[shared] += square if rate < 1 else count * square
         else:
             numbers.append(((noise, release.l1_sensitivity, count), rate))
-    apart = numbers and len(ledger.releases) > 1
-    if apart or ledger.mean_runs > 1 or ledger.releases[0].neighbours == "replace-one":
+    sampled = [release for release in ledger.releases if release.sampling_rate < 1]
+    together = len({*squares} - {(1.0, 1)}) < 2 and len({r.what for r in sampled}) == len(sampled)
+    replaced = any(release.neighbours == "replace-one" for release in ledger.releases)
+    if (
+        (numbers and squares)
+        or len(numbers) > 1
+        or not together
+        or replaced
+        or ledger.mean_runs > 1
+    ):
         raise NotApplicable("what sampling saves, of such a ledger")
     for (rate, count), square in squares.items():
         numbers.append(((Gaussian(scale=1.0), math.sqrt(square), count), rate))

@@ -167,8 +167,8 @@ def _of_this_run(
         yield _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
     if ledger.sound and secret is not None:
         yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
-    if ledger.mean_runs > 1:
-        yield _CAVEATS["chance"]["chosen"].format(runs=three(ledger.mean_runs))
+    for runs in sorted({release.mean_runs for release in ledger.releases} - {1.0}):
+        yield _CAVEATS["chance"]["chosen"].format(runs=three(runs))
     if ledger.sampled:
         yield _CAVEATS["chance"]["sampled"]
     if draws_so_far not in (None, ledger.draws):
@@ -237,7 +237,7 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
                 *((images["few"],) if images and kinds == {"average"} else ()),
                 f"One {unit} is protected, not a person: for somebody in {_GROUP} of them "
                 + (
-                    f"ε is {three(of_group)} at the same δ."
+                    f"ε is {'at most ' * ledger.sampled}{three(of_group)} at the same δ."
                     if math.isfinite(of_group)
                     else "nothing is promised: a word that only they use may be on the list."
                 ),

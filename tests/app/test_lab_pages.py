@@ -311,7 +311,7 @@ def test_figures_have_the_axes_of_the_paper() -> None:
     # a panel for each number of users, ratios of errors as distances
     figure, _ = figure_of("dpals-figure-4")
     titles = [a.text for a in figure.layout.annotations]
-    assert titles == ["5,000 users", "20,000 users", "total ε"]
+    assert titles == [*(f"{n} users" for n in ("5,000", "10,000", "20,000", "50,000")), "total ε"]
     assert figure.layout.yaxis.type == "log"
     # learning curves: rounds across
     figure, lines = figure_of("nmf-figure-5")

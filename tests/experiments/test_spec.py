@@ -312,7 +312,7 @@ def filled(kind: type) -> st.SearchStrategy[dict[str, Any]]:
 # what no parameter's own range tells
 BETWEEN = (
     *("algorithm", "outlier_penalty", "rank", "n_ratings", "split", "variance"),
-    *("min_documents", "max_share", "user_share", "global_penalty"),
+    *("min_documents", "max_share", "user_share", "global_penalty", "sampling_rate"),
 )
 
 

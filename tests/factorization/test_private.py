@@ -512,7 +512,7 @@ def test_samples_cost_what_dp_accounting_says(start: str) -> None:
     assert tightest(ledger, 1e-5) == pytest.approx(BUDGET.epsilon, rel=1e-3)
     statement = state(ledger, 1e-5)
     assert statement.epsilon <= BUDGET.epsilon
-    assert any("of a new sample" in caveat for caveat in statement.caveats)
+    assert any("of new samples" in caveat for caveat in statement.caveats)
     # of ten images that change together one is in a sample more often than each
     whole = Ledger(tuple(replace(release, sampling_rate=1.0) for release in ledger.releases))
     assert group_epsilon(ledger, 10, 1e-5) == group_epsilon(whole, 10, 1e-5)

@@ -1,6 +1,7 @@
 """Accountants against dp-accounting's own, against direct convolution, and their properties."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -112,6 +113,26 @@ def test_samples_of_nearly_all_cost_what_all_data_do(noise: Mechanism) -> None:
     for count in (1, 60):
         (sampled,) = sampled_epsilons(ledger(noise, count, sampling_rate=1 - 1e-9), (DELTA,))
         assert sampled == pytest.approx(tightest(ledger(noise, count), DELTA), rel=2e-3)
+
+
+def test_samples_save_nothing_where_it_is_not_clear_which_are_the_same() -> None:
+    """Other counts, the same thing twice, two rates, and one unit replaced."""
+    usual = {"sampling_rate": 0.1}
+    alone = release(Gaussian(scale=1.0), 20, **usual)
+    together = Ledger((alone, release(Gaussian(scale=1.0), 20, what="another", **usual)))
+    assert tightest(together, DELTA) < 0.5 * tightest(without_samples(together), DELTA)
+    for changes in (
+        {"count": 19},
+        {"what": alone.what},
+        {"sampling_rate": 0.2},
+        {"neighbours": "replace-one"},
+    ):
+        joined = Ledger((alone, replace(together.releases[1], **changes)))
+        assert tightest(joined, DELTA) >= tightest(without_samples(joined), DELTA)
+
+
+def without_samples(book: Ledger) -> Ledger:
+    return Ledger(tuple(replace(one, sampling_rate=1.0) for one in book.releases))
 
 
 @pytest.mark.parametrize("removed", [True, False])

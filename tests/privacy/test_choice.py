@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from dp_accounting.rdp import compute_epsilon
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, account
-from dpmc_core.privacy.account import ORDERS, choice_epsilon, choice_rdp, tightest
+from dpmc_core.privacy.account import ORDERS, choice_epsilon, choice_rdp, release_rdp, tightest
 from dpmc_core.privacy.ledger import ledger_from_dict
 from dpmc_core.privacy.tradeoff import of_ledger
 from tests.privacy.helpers import ledger, release
@@ -114,3 +115,15 @@ def test_the_command_counts_a_choice(terminal: Terminal) -> None:
         "best of 10 such runs on average, by a score that is among the releases: nominal ε = "
         in terminal.output(line)
     )
+
+
+def test_two_choices_in_one_ledger_cost_at_least_what_both_do() -> None:
+    """As somebody joins two exported ledgers; ones that are alike too."""
+    first = release(Laplace(scale=8.0), kind="score", mean_runs=3.0)
+    other = release(Laplace(scale=9.0), what="another", mean_runs=3.0)
+    one = Ledger((first, other))
+    orders = [tightest(Ledger(many), 1e-5) for many in ((first, other), (first, other) * 2)]
+    rdp = sum(release_rdp(r) for r in one.releases)
+    both = compute_epsilon(ORDERS, 2 * choice_rdp(rdp, 3.0), 1e-5)[0]
+    assert orders[0] < both <= orders[1] + 1e-9
+    assert np.all(2 * choice_rdp(rdp, 3.0) <= choice_rdp(2 * rdp, 3.0, 2) + 1e-12)

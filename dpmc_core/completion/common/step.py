@@ -49,7 +49,7 @@ class Step:
 
     The model, Σ residual² over the training ratings, the objective, the releases made *in this
     step*, and those that the plan still holds (``rest``). ``chosen_reg`` is the λ of the best of
-    several runs.
+    several ``runs``, whose number no result tells.
     """
 
     iteration: int
@@ -59,6 +59,7 @@ class Step:
     releases: tuple[Release, ...]
     rest: tuple[Release, ...] = ()
     chosen_reg: float | None = None
+    runs: int = 1
 
 
 @dataclass(frozen=True, eq=False)

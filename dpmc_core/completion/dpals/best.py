@@ -19,8 +19,8 @@ if terms were not measured from ½). At the end all users are solved on all of t
 which is theirs alone to see.
 
 K must stay unknown to whoever the guarantee is against: the best of k runs, k told, has a larger ε
-the larger k is. So K stands in no result, and the time that a run took, which tells about K, is not
-to be published; a repeatable run's seed tells K too.
+the larger k is. So K stands in no result, whose seconds are those of one run, and the time that
+it took, which tells about K, is not to be published; a repeatable run's seed tells K too.
 """
 
 from collections.abc import Iterator
@@ -86,6 +86,7 @@ def best_dpals(
         coordinates=1,
         share=1.0,
         source="dpmc_core.completion.dpals.best: a user's term lies within ±½",
+        kind="score",
     )
     one_run, scores = config, None
     if config.budget is not None:
@@ -102,11 +103,11 @@ def best_dpals(
         releases = [release for step in steps for release in step.releases]
         return float(score), reg, learned, (*releases, *curator.made())
 
-    runs = (run() for _ in range(rng.geometric(1 / config.mean_runs)))
-    _, reg, learned, releases = max(runs, key=itemgetter(0))
+    count = int(rng.geometric(1 / config.mean_runs))
+    _, reg, learned, releases = max((run() for _ in range(count)), key=itemgetter(0))
     model = learned.model(everybody)
     squares = squared_residuals(everybody.ratings, model)
-    yield Step(1, model, squares, squares, releases, chosen_reg=reg)
+    yield Step(1, model, squares, squares, releases, chosen_reg=reg, runs=count)
 
 
 def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:

@@ -167,7 +167,7 @@ def rate_steps(
                 baselines=baselines,
                 baseline_squares=baseline_squares,
                 split=split,
-                seconds=yielded - started,
+                seconds=(yielded - started) / step.runs,
                 finished=step.iteration == spec.length,
             )
             started += time.perf_counter() - yielded  # others may compute meanwhile
@@ -193,6 +193,6 @@ def _measure(step: Step, train: Ratings, test: Ratings, started: float) -> StepM
         truth_rmse=whole,
         truth_rmse_clipped=clipped_whole,
         objective=step.objective,
-        seconds=time.perf_counter() - started,
+        seconds=(time.perf_counter() - started) / step.runs,
         chosen_reg=step.chosen_reg,
     )

@@ -106,7 +106,10 @@ def of_one(spec: Spec) -> float:
     if isinstance(spec, AuditSpec) and not spec.dataset:
         return 2 * spec.runs * (_OUTPUT if spec.target == "number" else _TABLE_RUN) + _LEAST
     runs = [
-        count * _modelled(run) * _learned.get(run.card.name, 1.0)
+        count
+        * getattr(run.algorithm, "mean_runs", 1.0)  # what is learned is of one
+        * _modelled(run)
+        * _learned.get(run.card.name, 1.0)
         for run, count in spec.weighted_runs()
     ]
     return sum(runs) if runs else math.nan
