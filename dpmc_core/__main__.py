@@ -1,8 +1,10 @@
 """``dpmc``, or ``python -m dpmc_core``: the command line (see ``dpmc_core.cli.common.main``)."""
 
+import atexit
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -54,5 +56,21 @@ def _run(heeded: list[signal.Signals]) -> int:
     return TERMINATED if terminated else code
 
 
+def end(code: int) -> None:
+    """End this program.
+
+    Where an interrupt passed through code made from text, as a dataclass's methods are while a
+    module is loaded, ``python -m`` ends by SIGINT, whatever code it is given: not so here.
+    """
+    if code not in (STOPPED, TERMINATED):
+        sys.exit(code)
+    threading._shutdown()  # type: ignore[attr-defined]  # as Python itself ends
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":  # not where a worker process imports its parent's module
-    sys.exit(start())
+    end(start())

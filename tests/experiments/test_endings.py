@@ -158,6 +158,17 @@ def ended_by(
     return process.returncode, text, len(children)
 
 
+def test_the_exit_code_stands_wherever_the_interrupt_came(tmp_path: Path) -> None:
+    """Python ends by SIGINT where one has passed through code made from text."""
+    (tmp_path / "interrupted.py").write_text(
+        "from contextlib import suppress\nfrom dpmc_core.__main__ import end\n"
+        "with suppress(KeyboardInterrupt):\n    exec('raise KeyboardInterrupt')\nend(143)\n"
+    )
+    path = os.pathsep.join((str(tmp_path), os.getcwd()))
+    command = [sys.executable, "-m", "interrupted"]
+    assert subprocess.run(command, env={**os.environ, "PYTHONPATH": path}).returncode == 143
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("sent", "after"),
