@@ -105,17 +105,17 @@ def test_where_all_visits_leave_no_room_ones_own_older_results_make_it() -> None
 def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box()
     done = job(box, "audit", 60)
-    going = Job(kind="run", specs=(TINY,), results=[None], state="running")
-    box.replace(going)
+    running = Job(kind="run", specs=(TINY,), results=[None], state="running")
+    box.replace(running)
 
     class Late:
         held = 90_000_000
 
         def draw(self, *_: object, **__: object) -> Iterator[tuple[int, str, bool]]:
-            going.cancel()
+            running.cancel()
             yield 0, "a result", True
 
-    jobs._drawn(going, box, steps, lambda k, result: 1)(Late())  # type: ignore[arg-type]
+    jobs._drawn(running, box, steps, lambda k, result: 1)(Late())  # type: ignore[arg-type]
     assert box.standing("audit") is done
-    assert results.RESULTS.of(going) == 0
-    assert going.results == [None]
+    assert results.RESULTS.of(running) == 0
+    assert running.results == [None]

@@ -222,11 +222,11 @@ def test_what_anybody_could_have_written_into_the_log_is_left_out(
 
 def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     manager = MediaFileManager(MemoryMediaFileStorage("/media"))
-    made: list[int] = []
+    contents_made: list[int] = []
 
     def button(k: int) -> str:
         def content() -> bytes:
-            made.append(k)
+            contents_made.append(k)
             return f"file {k}".encode()
 
         return manager.add_deferred(content, "text/plain", f"place {k}")
@@ -243,12 +243,12 @@ def test_a_file_is_made_once_and_few_are_held(monkeypatch: pytest.MonkeyPatch) -
     first = manager.execute_deferred(names[0])
     assert tidied() == {b"file 0"}
     assert manager.execute_deferred(names[0]) == first
-    assert made == [0]
+    assert contents_made == [0]
     for name in names:
         manager.execute_deferred(name)
     assert tidied() == {b"file 3", b"file 4", b"file 5"}
     assert manager.execute_deferred(names[0]) == first  # made again, the same
-    assert made == [0, 1, 2, 3, 4, 5, 0]
+    assert contents_made == [0, 1, 2, 3, 4, 5, 0]
     manager.clear_session_refs()
     assert tidied() == set()
     with pytest.raises(MediaFileStorageError):

@@ -31,12 +31,12 @@ pytestmark = [
 
 def answer(url: str, cookie: str = "") -> tuple[int, str]:
     """Status and the cookie that says which replica answered."""
-    asked = urllib.request.Request(url, headers={"Cookie": cookie} if cookie else {})
+    request = urllib.request.Request(url, headers={"Cookie": cookie} if cookie else {})
     try:
-        with urllib.request.urlopen(asked, timeout=30) as said:
-            said.read()
-            set_ = [one.split(";")[0] for one in said.headers.get_all("Set-Cookie") or ()]
-            return said.status, next((one for one in set_ if "REPLICA" in one), "")
+        with urllib.request.urlopen(request, timeout=30) as response:
+            response.read()
+            set_ = [one.split(";")[0] for one in response.headers.get_all("Set-Cookie") or ()]
+            return response.status, next((one for one in set_ if "REPLICA" in one), "")
     except urllib.error.HTTPError as error:
         return error.code, ""
     except OSError:

@@ -18,9 +18,9 @@ ratings only and lies within ±½: one user added or removed moves the score by 
 if terms were not measured from ½). At the end all users are solved on all of their own ratings,
 which is theirs alone to see.
 
-K must stay unknown to whoever the guarantee is against: the best of k runs, k told, has a larger ε
-the larger k is. So K stands in no result, whose seconds are those of one run, and the time that
-it took, which tells about K, is not to be published; a repeatable run's seed tells K too.
+The guarantee holds against an attacker who does not know K: given K = k, ε grows with k. No result
+contains K, and its seconds are those of one run. The total time depends on K and is not to be
+published; the seed of a repeatable run determines K too.
 """
 
 from collections.abc import Iterator
