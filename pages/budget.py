@@ -6,7 +6,7 @@ from dpmc_core.errors import DPMCError
 from pages.parts.budget import sections, stories
 from pages.parts.budget.controls import LINK_TITLES, form
 from pages.parts.frame.page import control, head, observations, tab, verdict
-from pages.parts.ui import controls
+from pages.parts.ui import controls, deployments
 
 controls.on_page("budget.py", LINK_TITLES)
 head("budget")
@@ -27,7 +27,8 @@ shapes = question.shapes()
 verdict(sections.verdict(counts))
 sections.composition(counts)
 sentences = stories.observations(counts.statements, counts.mechanisms, question.sensitivity)
-observations([*sentences, *filter(None, [sections.unreviewed(counts)])])
+world = deployments.nearest(counts.statements[0].epsilon)
+observations([*sentences, *filter(None, [sections.unreviewed(counts)]), world])
 sections.lines(counts)
 tab("Protection", "statements", lambda: sections.statements(counts))
 tab("Attacker", "tradeoff-function", lambda: sections.attackers(counts))
@@ -40,5 +41,6 @@ tab("Method", "method", lambda: sections.method(counts))
 tab("Least noise", "least-noise", lambda: sections.least_noise(counts, shapes))
 tab("Price of a shape", "price", lambda: sections.price_and_need(counts, shapes))
 tab("Papers' accounting", "findings", lambda: sections.findings(counts))
+tab("ε in use", "in-use", deployments.draw)
 tab("Your ledger file", "own-ledger", lambda: sections.upload(question.delta))
 tab("Export", "export", lambda: sections.export(counts))

@@ -1,10 +1,12 @@
 """Home: what ε means for an attacker, and what it costs, side by side."""
 
+import streamlit as st
+
 from pages.parts import home
 from pages.parts.frame import drag
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.home import LINK_TITLES, epsilon_slider, form
-from pages.parts.ui import controls, glossary, on_screen
+from pages.parts.ui import controls, deployments, glossary, on_screen
 
 controls.on_page("home.py", LINK_TITLES)
 with controls.settings():
@@ -22,12 +24,15 @@ with control():
         playing="Play",
         reverse=True,
     )
+with st.container(key="in-use"):
+    st.caption(deployments.nearest(epsilon))
 controls.link_problems()
 verdict(home.verdict(epsilon, mechanism, seed))
 home.privacy_and_cost(epsilon, mechanism, seed)
 observations(home.observations(epsilon, mechanism, seed))
 home.lines(epsilon, mechanism, seed)
 tab("Noise at this ε", "noises", lambda: home.noises(epsilon))
+tab("ε in use", "in-use", deployments.draw)
 tab("Method", "method", lambda: home.method(epsilon))
 tab("Glossary", "glossary", glossary.all_words)
 if not on_screen.presenting():

@@ -109,6 +109,9 @@ class Visitor:
     errors: list[str] = field(default_factory=list)
     alerts: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(
+        default_factory=dict
+    )  # that redraw themselves, by widgets' labels
     options: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
@@ -279,6 +282,15 @@ class Visitor:
         """Press a button."""
         return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
 
+    async def press_within(self, label: str) -> None:
+        """Press a button of a part of the page that redraws itself, and wait for nothing."""
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_script_hash = self._query, self._hash
+        state.fragment_id = self.parts[label]
+        state.widget_states.widgets.add(id=self.widgets[label], trigger_value=True)
+        await self.send(message)
+
     async def _rerun(
         self, states: dict[str, tuple[str, Any]], timeout: float, fragment: str = ""
     ) -> float:
@@ -381,6 +393,7 @@ class Visitor:
         elif kind in ("slider", "button", "file_uploader"):
             found = getattr(element, kind)
             self.widgets[found.label] = found.id
+            self.parts[found.label] = delta.fragment_id
             if kind == "slider" and found.options:
                 self.options[found.label] = list(found.options)
 

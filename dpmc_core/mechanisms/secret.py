@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Callable
 
 import numpy as np
-from randomgen import ChaCha
 
 from dpmc_core.errors import DataError
 
@@ -30,9 +29,14 @@ def secret_generator() -> np.random.Generator:
     return _of_key(key)
 
 
+def is_secret(rng: np.random.Generator) -> bool:
+    """Whether ``rng`` is one that nobody can draw again."""
+    return type(rng.bit_generator).__name__ == "ChaCha"
+
+
 def generators_of(rng: np.random.Generator) -> Callable[[int], np.random.Generator]:
     """Independent generators by number, as secret as ``rng``, which is asked once."""
-    if isinstance(rng.bit_generator, ChaCha):
+    if is_secret(rng):
         key = rng.bytes(_KEY_BYTES)
 
         def secret(k: int) -> np.random.Generator:
@@ -45,4 +49,8 @@ def generators_of(rng: np.random.Generator) -> Callable[[int], np.random.Generat
 
 
 def _of_key(key: int) -> np.random.Generator:
+    try:
+        from randomgen import ChaCha  # compiled: not where Python runs in a browser
+    except ImportError:
+        raise DataError("Secret noise needs the package randomgen, which is not here.") from None
     return np.random.Generator(ChaCha(key=key, rounds=20))

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from randomgen import ChaCha
 
 from dpmc_core.errors import DPMCError
+from dpmc_core.mechanisms.secret import is_secret
 from dpmc_core.paths import whole_file
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Ledger, Release
@@ -104,7 +104,7 @@ class RunFolder(Journal):
         buffer = io.BytesIO()
         np.savez(buffer, numbers=values, name=name, planned=about)
         # secret noise rests on a key that is kept nowhere
-        if not isinstance(rng.bit_generator, ChaCha):
+        if not is_secret(rng):
             state = json.dumps(rng.bit_generator.state)
             self.write(self.place / "states" / f"{number}.json", state.encode())
         self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
@@ -170,7 +170,7 @@ class RunFolder(Journal):
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
                 numbers, of, planned = file["numbers"], str(file["name"]), str(file["planned"])
             state = None
-            if not isinstance(rng.bit_generator, ChaCha):
+            if not is_secret(rng):
                 at = self.place / "states" / f"{path.name.partition('-')[0]}.json"
                 state = json.loads(at.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:

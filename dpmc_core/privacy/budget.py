@@ -19,7 +19,7 @@ from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import check_choice
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
-from dpmc_core.mechanisms.secret import generators_of
+from dpmc_core.mechanisms.secret import generators_of, is_secret
 from dpmc_core.privacy.account import checked_delta
 from dpmc_core.privacy.calibrate import least_noise
 from dpmc_core.privacy.ledger import Kind, Ledger, Neighbours, Release, Unit, sample
@@ -265,6 +265,11 @@ class Curator:
             return sums + sample(planned, self._rng).reshape(sums.shape)
 
         return self.once(name, noisy, planned)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody can draw the noise again."""
+        return is_secret(self._rng)
 
     def once(
         self, name: str, make: Callable[[], NDArray[Any]], planned: Release | None = None

@@ -26,6 +26,7 @@ PAGES = (
     "/tradeoffs",
     "/audit",
     "/game",
+    "/classroom",
     "/papers",
     "/runs",
     "/datasets",

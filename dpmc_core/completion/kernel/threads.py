@@ -1,6 +1,7 @@
 """Worker threads of the kernel, each with BLAS at one thread."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +75,9 @@ class Workers:
 
 
 def available_processors() -> int:
-    """Processors this process may run on."""
+    """Processors this process may run on; one where there are no threads, in a browser."""
+    if sys.platform == "emscripten":
+        return 1
     try:
         return max(1, len(os.sched_getaffinity(0)))
     except AttributeError:  # not on macOS or Windows

@@ -103,6 +103,18 @@ def form(row: DeltaGenerator, *, game: bool = False) -> dict[str, Any]:
     return fields
 
 
+def one_number(settings: DeltaGenerator) -> dict[str, Any]:
+    """Draw the widgets of one published number and return the audit's fields: what may be wrong
+    with it in ``settings``, out of sight.
+    """
+    shown = {n: _NUMBER_CASES[n] for n in ("as-claimed", "half-noise", "unclipped")}
+    with settings:
+        case = _case("The mechanism is", "x_case", shown)
+    fields = _privacy("number")
+    with settings:
+        return {"case": case, **fields, **_more("number", fields["mechanism"])}
+
+
 def link_to(page: str, label: str, icon: str) -> None:
     """Link to ``page`` with the same settings."""
     settings = {key: text for key, text in st.query_params.items() if key.startswith("x_")}

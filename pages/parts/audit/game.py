@@ -101,14 +101,14 @@ def rounds_of(spec: AuditSpec) -> Rounds:
 
 def verdict(rounds: Rounds) -> str:
     """The score so far against the bound."""
-    allowed = _allowed(rounds)
+    most = allowed(rounds)
     if not rounds.hits:
-        return f"Guess, round by round: on average {allowed} right guesses."
+        return f"Guess, round by round: on average {most} right guesses."
     share, low, _ = charts.rates(rounds.hits)
     played = f"You were right in {rounds.score} rounds ({100 * share[-1]:.0f} %)"
     if low[-1] > rounds.bound:
-        return f"{played}, and {allowed} on average: {_reason(rounds.spec)}."
-    return f"{played}; on average {allowed}."
+        return f"{played}, and {most} on average: {_reason(rounds.spec)}."
+    return f"{played}; on average {most}."
 
 
 def _reason(spec: AuditSpec) -> str:
@@ -120,7 +120,8 @@ def _reason(spec: AuditSpec) -> str:
     return "great luck, or a claim that is false here"
 
 
-def _allowed(rounds: Rounds) -> str:
+def allowed(rounds: Rounds) -> str:
+    """Say what the claim allows, as the end of a sentence."""
     spec, most = rounds.spec, f"at most {100 * rounds.bound:.1f} %"
     claim = f"ε = {three(spec.epsilon)}"
     if rounds.delta:
@@ -169,7 +170,7 @@ def chart(rounds: Rounds) -> None:
     show(
         charts.score(rounds.hits, rounds.bound, rounds.best),
         "game-score",
-        f"Right guesses: {rounds.score}; on average {_allowed(rounds)}.",
+        f"Right guesses: {rounds.score}; on average {allowed(rounds)}.",
     )
     st.caption(
         "Shaded: 95 % interval of each round by itself."
@@ -190,7 +191,7 @@ def score(rounds: Rounds) -> None:
         )
         st.code(
             f"Is Alice in the data? I was right in {rounds.score} rounds; on average "
-            f"{_allowed(rounds)}.",
+            f"{allowed(rounds)}.",
             language=None,
             wrap_lines=True,
         )
@@ -198,7 +199,7 @@ def score(rounds: Rounds) -> None:
     if rounds.best is not None:
         best = f" With this noise as claimed, the best possible is {100 * rounds.best:.1f} %."
     st.markdown(
-        f"The bound: {_allowed(rounds)} right guesses on average, whatever the attacker knows of "
+        f"The bound: {allowed(rounds)} right guesses on average, whatever the attacker knows of "
         f"the other people.{best}"
     )
     st.latex(r"\frac{e^\varepsilon+\delta}{1+e^\varepsilon}")

@@ -30,6 +30,9 @@ def agenda() -> None:
     """Draw the timetable of a class, and give the lessons tabs."""
     whole = lessons()[CLASS]
     verdict(f"A class in {whole.minutes} minutes, and three lessons, with expected answers.")
+    st.page_link(
+        "classroom.py", label="Open a room: the class answers on phones", icon=":material/groups:"
+    )
     _timetable(whole)
     for lesson in _alone():
         tab(lesson.title.rstrip("."), f"agenda-{lesson.name}", partial(_timetable, lesson))

@@ -1,0 +1,27 @@
+"""Class: a room in which students answer on their phones, and a projector shows what they do."""
+
+from pages.parts.audit import classroom
+from pages.parts.audit.controls import LINK_TITLES
+from pages.parts.audit.room import Question
+from pages.parts.frame.page import head
+from pages.parts.lessons.lessons import lessons
+from pages.parts.lessons.overview import curve
+from pages.parts.ui import controls
+
+polls = {
+    f"{lesson.name}-{k}": Question(text=step.question, options=step.options, right=step.right)
+    for lesson in lessons().values()
+    for k, step in enumerate(lesson.steps, start=1)
+}
+controls.on_page(
+    "classroom.py",
+    LINK_TITLES
+    | {
+        "k_activity": classroom.ACTIVITIES,
+        "k_poll": {name: poll.text for name, poll in polls.items()},
+    },
+)
+head("classroom")
+if classroom.draw_page(polls):
+    curve()
+controls.link_problems()

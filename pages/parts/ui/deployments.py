@@ -1,0 +1,71 @@
+"""Where ε stands in the world: what organisations say of their own releases."""
+
+from dataclasses import dataclass
+from functools import cache
+from math import log
+
+import pandas as pd
+import streamlit as st
+
+from dpmc_core.facts import facts, typed
+from dpmc_core.wording import three
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """One release in use: its ``epsilon`` at ``delta`` (0: pure) for one ``unit`` and ``period``,
+    who adds the noise (``model``), since when (year and month), and who says so.
+    """
+
+    name: str
+    epsilon: float
+    unit: str
+    period: str
+    model: str
+    since: str
+    source: str
+    url: str
+    delta: float = 0.0
+    note: str = ""
+
+
+@cache
+def deployments() -> tuple[Deployment, ...]:
+    """All of data/deployments.toml, the smallest ε first."""
+    rows = [
+        typed(Deployment, row, "data/deployments.toml")
+        for row in facts("deployments")["deployment"]
+    ]
+    return tuple(sorted(rows, key=lambda row: row.epsilon))
+
+
+def nearest(epsilon: float) -> str:
+    """Name the deployment whose ε is nearest, as a ratio, in a few words."""
+    near = min(deployments(), key=lambda row: abs(log(row.epsilon / epsilon)))
+    return f"In use: {near.name}, ε = {three(near.epsilon)} for {near.unit}, {near.period}."
+
+
+def draw() -> None:
+    """Draw the table, with what keeps its numbers from being compared."""
+    st.markdown(
+        "What organisations say of their own releases. No two are about the same: whom ε is for, "
+        "and for how long, decides more than its size. What is spent *each day* composes to more; "
+        "in the *local* model nobody is trusted, so that the same ε costs more accuracy."
+    )
+    rows = [
+        {
+            "Release": row.name,
+            "ε": three(row.epsilon),
+            "δ": f"{row.delta:g}",
+            "For": row.unit,
+            "Period": row.period,
+            "Model": row.model,
+            "Since": row.since,
+            "Said by": row.source,
+            "Source": row.url,
+            "Note": row.note,
+        }
+        for row in deployments()
+    ]
+    link = st.column_config.LinkColumn(display_text="open")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config={"Source": link})

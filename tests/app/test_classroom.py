@@ -1,0 +1,175 @@
+"""Rooms for a class: seats, answers, codes, and what projector and phone show."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from pages.parts.audit import room as rooms
+from pages.parts.audit.room import Question, Room, RoomError, share_of, unbiased
+from tests.app.visits import Visit, open_page
+
+POLL = Question(text="Which?", options=("a", "b", "c"), right=1)
+
+
+@pytest.fixture(autouse=True)
+def no_rooms() -> Iterator[None]:
+    rooms._rooms.clear()
+    yield
+    rooms._rooms.clear()
+
+
+def guesses(**fields: object) -> Question:
+    return Question(text="Is she?", options=("in", "out"), audit=AuditSpec(**fields))
+
+
+def test_the_first_answer_of_a_seat_counts_however_many_come_at_once() -> None:
+    room = Room("ABCDEF", "host")
+    room.ask(POLL)
+
+    def answer(seat: int) -> None:
+        for option in (seat % 3, (seat + 1) % 3):
+            with suppress(RoomError):
+                room.answer(0, room.seat(f"tab-{seat}"), option)
+
+    threads = [threading.Thread(target=answer, args=(k % 90,)) for k in range(180)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert room.seats == 90
+    assert sum(room.rounds[0].counts) == 90
+    stays = room.rounds[0].answers[0]
+    with pytest.raises(RoomError, match="Your first answer of this round counts"):
+        room.answer(0, 0, 1 - stays)
+    room.ask(POLL)
+    with pytest.raises(RoomError, match="Round 1 is over"):
+        room.answer(0, 0, 1)
+    assert sum(room.rounds[0].counts) == 90
+
+
+def test_a_seat_is_found_again_and_a_room_has_no_more_than_its_seats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rooms, "SEATS", 2)
+    room = Room("ABCDEF", "host")
+    assert [room.seat("a"), room.seat("b"), room.seat("c", "a"), room.seat("c")] == [0, 1, 0, 0]
+    with pytest.raises(RoomError, match="full: it has 2 seats"):
+        room.seat("d", "unknown")
+    assert room.is_led_by("later", "host")
+    assert room.is_led_by("later")
+    assert not room.is_led_by("a", "b")
+
+
+def test_codes_are_random_and_guesses_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = rooms.open_room("host")
+    spaced = f" {room.code[:3].lower()} {room.code[3:].lower()} "
+    assert rooms.room_of(spaced, []) is room
+    assert len({rooms.open_room("host").code for _ in range(19)} | {room.code}) == 20
+    with pytest.raises(RoomError, match="as many as may be"):
+        rooms.open_room("host")
+    tries: list[float] = []
+    for text, sentence in (("AAAAA", "is no code: it must be 6 letters"), ("ÄÖÜSSS", "is no code")):
+        with pytest.raises(RoomError, match=sentence):
+            rooms.room_of(text, tries)
+    wrong = next(c for c in ("ABCDEF", "ABCDEG") if c not in rooms._rooms)
+    for _ in range(3):
+        with pytest.raises(RoomError, match=f"no room {wrong}: it may have been closed"):
+            rooms.room_of(wrong, tries)
+    with pytest.raises(RoomError, match="5 wrong codes"):
+        rooms.room_of(room.code, tries)
+    now_is = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now_is + 61)
+    assert rooms.room_of(room.code, tries) is room
+    monkeypatch.setattr(time, "monotonic", lambda: now_is + 3 * 3600 + 1)
+    room.ask(POLL)
+    with pytest.raises(RoomError, match="too late"):
+        room.answer(0, 0, 0)
+    with pytest.raises(RoomError, match="ended after 3 hours"):
+        rooms.room_of(room.code, tries)
+    assert not rooms._rooms
+
+
+@pytest.mark.parametrize(("case", "scale"), [("as-claimed", 1.0), ("half-noise", 0.5)])
+def test_a_class_that_guesses_best_reaches_what_the_noise_allows(case: str, scale: float) -> None:
+    """The likelier side of 41.5 is right with probability 1 − exp(−1/(2b))/2 for Laplace noise of
+    scale b; the bound for ε = 1 is e/(1 + e), which half the noise exceeds.
+    """
+    room, seats = Room("ABCDEF", "host"), 2000
+    room.ask(guesses(mechanism="laplace", epsilon=1.0, case=case))
+    for seat in range(seats):
+        room.answer(0, seat, 0 if room.coin(0, seat)[1] > 41.5 else 1)
+        assert room.coin(0, seat) == room.coin(0, seat)
+    expected = 1 - np.exp(-1 / (2 * scale)) / 2
+    low, high = stats.binom.ppf([5e-10, 1 - 5e-10], seats, expected)
+    right = room.rounds[0].right
+    assert low <= right <= high
+    share, least, most = share_of(right, seats)
+    exact = stats.binomtest(right, seats).proportion_ci(0.95, method="exact")
+    assert share == right / seats
+    np.testing.assert_allclose((least, most), exact, rtol=1e-12)
+    assert (least > np.e / (1 + np.e)) == (case == "half-noise")
+
+
+def test_randomised_responses_are_unbiased() -> None:
+    assert unbiased(0.25 * 0.7 + 0.75 * 0.3, 0.25) == pytest.approx(0.3, abs=1e-15)
+
+
+def led(activity: str = "guess") -> tuple[Visit, Visit]:
+    """A projector and a phone in its room."""
+    host = open_page(f"classroom?k_activity={activity}").press("class-open")
+    code = host.query_params["code"]
+    phone = open_page(f"classroom?code={code}")
+    assert "Wait: the first question" in phone.texts("markdown")
+    host.press("class-ask")
+    return host, phone.run()
+
+
+def test_a_guess_on_a_phone_is_on_the_projector_and_stays() -> None:
+    host, phone = led()
+    assert "Laplace noise of claimed ε = 1" in phone.texts("markdown")
+    host.press("class-ask")  # before the phone has heard of it
+    phone.press("class-0-0")
+    assert "Round 1 is over" in phone.texts("warning")
+    phone.press("class-1-0")
+    assert phone.widget("class-1-1").disabled
+    room = rooms.room_of(host.query_params["code"], [])
+    assert [len(r.answers) for r in room.rounds] == [0, 1]
+    truth = "in" if room.rounds[1].right else "out"
+    assert f"she is {truth}. Look at the projector" in phone.texts("markdown")
+    text = host.run().texts("markdown")
+    assert "**1** of 1 answered" in text
+    assert "ε = 1 allows at most 73.1 %" in text
+    host.press("class-close")
+    assert "code" not in host.query_params
+    assert "There is no room" in phone.run().texts("warning")
+
+
+def test_a_poll_shows_the_right_answer_when_the_lecturer_does() -> None:
+    host, phone = led("poll")
+    phone.press("class-0-0")
+    assert "Your answer counts" in phone.texts("markdown")
+    assert "Right:" not in host.run().texts("markdown")
+    host.press("class-reveal")
+    assert "Right: **about 73**, 0 %" in host.texts("markdown")
+    assert "Wrong: about 73" in phone.run().texts("markdown")
+
+
+def test_coins_tell_the_share_and_nobodys_answer() -> None:
+    host, phone = led("coin")
+    assert "Toss two coins" in phone.texts("markdown")
+    phone.press("class-0-0")
+    assert "About 100 % truly say yes" in host.run().texts("markdown")
+    assert "(ε = 1.1)" in host.texts("markdown")
+
+
+@pytest.mark.parametrize("code", ["ABC", "ABCDEF", "<b>", "%F0%9F%98%80"])
+def test_a_bad_code_in_the_address_has_one_sentence_and_the_way_in(code: str) -> None:
+    app = open_page(f"classroom?code={code}")
+    assert app.texts("warning")
+    assert app.widget("class-open")
