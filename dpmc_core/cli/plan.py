@@ -199,5 +199,5 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         print(odds_sentence(answer.best.epsilon, spec.delta))
         if changes:
             print(f"half of this ε: {', or '.join(halvings(changes, spec.query))}")
-        print("margins are of the noise alone: who happens to take part comes on top")
+        print(answer.population_sentence)
     return {**answer.as_dict(), "half_the_epsilon": changes}

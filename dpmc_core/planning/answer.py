@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from scipy import optimize
+from scipy import integrate, optimize, special
 
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
@@ -25,6 +25,7 @@ _ALPHAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.35, 1.7, 2.1, 2.6, 3.3, 4.5, 7
 # a search for α ends at this change of its logarithm; places whose ε differ by less (of it) are as
 # good; with ε given it is made so often
 _FINE, _FLAT, _TURNS = 1e-3, 1e-7, 2
+_FAR = 9.0  # standard deviations beyond which a normal number lies with probability 2e-19
 # mechanisms this close to the best are as good, and the simpler one is named
 _AS_GOOD, _SIMPLE = 1e-3, ("laplace", "gaussian")
 
@@ -79,9 +80,64 @@ class Plan:
             return f"{margin} at {spent}: {spec.what} takes {people}, {noise}."
         return f"At {spent}, {spec.what} is within {margin}, {noise}."
 
+    def of_population(self, people: float | None = None) -> tuple[float, float, float] | None:
+        """How far the released mean of ``people`` (those of the plan) is from the mean of all from
+        whom they were drawn at random, in 95 of 100 cases: by who was drawn, by the noise of the
+        best mechanism (for one person less in proportion), and by both. None for other queries.
+
+        The mean of n numbers of standard deviation s lies about their expectation as N(0, s²/n)
+        (central limit theorem: some 30 people), independent of the noise. ``spec.spread`` is s;
+        where it is not known, (high − low)/2, which no numbers in the range exceed (Popoviciu
+        1935). Both together lie within m with probability E[F(m − Z) − F(−m − Z)], F the noise's
+        distribution function and Z as above: less than the sum of both margins.
+        """
+        spec, best = self.spec, self.best
+        if spec.query != "mean" or best.people is None:
+            return None
+        people = people or best.people
+        noise = scaled(best.mechanism, best.people / people)
+        spread = (spec.high - spec.low) / 2 if spec.spread is None else spec.spread
+        deviation = spread / math.sqrt(people)
+        sampling, alone = deviation * float(special.ndtri((1 + INSIDE) / 2)), reach(spec, noise)
+        if deviation == 0:
+            return sampling, alone, alone
+
+        def outside(margin: float) -> float:
+            def of_normal(z: float) -> float:
+                inside = noise.cdf(margin - deviation * z) - noise.cdf(-margin - deviation * z)
+                return float(inside) * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+            edge = min(margin / deviation, _FAR)  # where narrow noise takes a step
+            whole, _ = integrate.quad(of_normal, -_FAR, _FAR, points=(-edge, edge), limit=200)
+            return whole - INSIDE
+
+        least = 0.99 * max(sampling, alone)  # each alone is less, but for rounding
+        both = optimize.brentq(outside, least, 1.01 * (sampling + alone), rtol=1e-8)
+        return sampling, alone, float(both)
+
+    @property
+    def population_sentence(self) -> str:
+        """What the margin leaves out: that other people might have taken part.
+
+        >>> plan(PlanSpec(margin=1.0, people=5000, spread=20.0)).population_sentence
+        'Mean of the population: ±1.12 points (95 %), ±0.554 by who takes part and ±1 by noise.'
+        """
+        apart = self.of_population()
+        if apart is None:
+            return "The margin is of the noise alone: that others might take part comes on top."
+        sampling, noise, both = apart
+        most = " at most, whatever their numbers" if self.spec.spread is None else ""
+        return (
+            f"Mean of the population: {within(both, self.spec.query)} ({100 * INSIDE:g} %){most}, "
+            f"±{three(sampling)} by who takes part and ±{three(noise)} by noise."
+        )
+
     def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
+        apart = self.of_population()
         return {
+            "population_margin": apart
+            and dict(zip(("sampling", "noise", "both"), apart, strict=True)),
             "spec": self.spec.as_dict(),
             "asked": self.spec.unknown,
             "answer": self.sentence,

@@ -134,6 +134,20 @@ class PlanSpec(Statistic):
         | None
     ) = None
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
+    spread: (
+        Annotated[
+            float,
+            Limit(
+                "spread",
+                0,
+                1e9,
+                "standard deviation of people's numbers, publicly known, for the population's "
+                "mean; left out: the largest possible",
+                label="Standard deviation",
+            ),
+        ]
+        | None
+    ) = None
 
     def consistent(self) -> None:
         if self.delta > MOST_DELTA:
@@ -149,6 +163,11 @@ class PlanSpec(Statistic):
         if self.query == "mean" and self.margin is not None and self.margin >= half:
             allowed = f"below {half:g}: the middle of the range is never further off than that"
             raise ParameterError("margin", self.margin, allowed)
+        if self.spread is not None and (self.query != "mean" or self.spread > half):
+            allowed = f"at most {half:g}: no numbers in that range have more"
+            if self.query != "mean":
+                allowed = f"left out for a {self.query}, which does not read it"
+            raise ParameterError("spread", self.spread, allowed)
         if self.query != "mean" and self.people is not None:
             raise ParameterError(
                 "people",

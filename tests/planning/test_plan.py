@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from dpmc_core.errors import DataError
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Huber
 from dpmc_core.planning import PlanSpec, halved, plan
 from dpmc_core.planning.answer import INSIDE, Plan, reach
@@ -168,6 +168,46 @@ def test_more_releases_or_less_margin_never_take_less(
             assert of(plan(replace(spec, **change)), "gaussian").epsilon > base
     except (DataError, StopIteration):
         pass  # beyond what says anything
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "people", "spread"), [(1.0, 5000, None), (0.1, 200, 10.0), (0.05, 500, 0.5)]
+)
+def test_the_populations_mean_has_both_errors(
+    epsilon: float, people: int, spread: float | None
+) -> None:
+    answer = plan(PlanSpec(epsilon=epsilon, people=people, spread=spread))
+    deviation = (50.0 if spread is None else spread) / math.sqrt(people)
+    noises = {c.mechanism.name: c for c in answer.candidates}
+    gaussian = replace(answer, candidates=(noises["gaussian"],))
+    both = math.hypot(deviation, noises["gaussian"].mechanism.std) * stats.norm.isf(0.025)
+    np.testing.assert_allclose(gaussian.of_population(), (
+        deviation * stats.norm.isf(0.025), noises["gaussian"].margin, both
+    ), rtol=1e-7)  # fmt: skip
+    laplace = replace(answer, candidates=(noises["laplace"],))
+    sampling, noise, both = laplace.of_population() or (0.0, 0.0, 0.0)
+    assert max(sampling, noise) < both < sampling + noise
+    # Laplace and normal: the sum's distribution function in closed form, by completing squares
+    scale = noises["laplace"].mechanism.std / math.sqrt(2)
+    ratio, x = deviation / scale, both / deviation
+    tail = stats.norm.sf(x) + 0.5 * (
+        math.exp(ratio**2 / 2 - ratio * x + stats.norm.logcdf(x - ratio))
+        - math.exp(ratio**2 / 2 + ratio * x + stats.norm.logsf(x + ratio))
+    )
+    assert tail == pytest.approx(0.025, rel=1e-6)
+    wide = answer.of_population(100 * people)
+    assert wide is not None
+    np.testing.assert_allclose(wide[:2], (sampling / 10, answer.best.margin / 100), rtol=1e-12)
+    certain = plan(PlanSpec(epsilon=epsilon, people=people, spread=0.0)).of_population()
+    assert certain == (0.0, answer.best.margin, answer.best.margin)
+
+
+def test_a_spread_that_no_numbers_have_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"spread = 51\.0 .* at most 50: no numbers in that"):
+        PlanSpec(people=50, epsilon=1.0, spread=51.0)
+    with pytest.raises(ParameterError, match="left out for a count"):
+        PlanSpec(query="count", margin=20.0, spread=3.0)
+    assert plan(PlanSpec(query="count", margin=20.0)).of_population() is None
 
 
 def test_what_halves_epsilon_does() -> None:

@@ -22,7 +22,7 @@ from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.ui import controls, declared, densities, on_screen
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
-from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.looks import IDENTITY, Identity
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.series import Line, named_lines
 
@@ -85,6 +85,7 @@ LINK_TITLES = {"n_query": QUERIES, "n_asked": ASKED}
 USUAL: dict[str, Any] = {"epsilon": 1.0, "people": 5000, "margin": 1.0, "releases": 10}
 USUAL_MARGIN = {"mean": 1.0, "sum": 1000.0, "count": 50.0, "histogram": 50.0}
 _FACTORS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)  # of the usual
+_SHARES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of the people planned
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -115,6 +116,8 @@ def statistic_panel(row: DeltaGenerator) -> None:
     on_screen.add_lines("The same plan", spec.python())
     observations(findings(answer))
     tab("All mechanisms", "mechanisms", lambda: show_mechanisms(answer))
+    if answer.of_population():
+        tab("Population", "population", lambda: show_population(answer))
     tab("Attacker", "tradeoff-function", lambda: show_attackers(answer))
     tab("Method", "method", lambda: show_method(answer))
     tab("Export", "export", lambda: offer_export(answer))
@@ -178,6 +181,8 @@ def statistic_form(target: dict[str, float]) -> PlanSpec:
             if query in ("mean", "sum"):
                 given["low"] = declared.box("plan.low", "n_low")
                 given["high"] = declared.box("plan.high", "n_high")
+            if query == "mean":
+                given["spread"] = declared.box("plan.spread", "n_spread", 10.0)
             if query == "histogram":
                 given["bins"] = declared.box("plan.bins", "n_bins")
         given["delta"] = declared.box("account_delta", "n_delta", 1e-5)
@@ -209,10 +214,7 @@ def findings(answer: Plan) -> list[str]:
         ]
     if not on_screen.presenting() and (ways := halvings(halved(answer), spec.query)):
         sentences += [f"To halve ε, accept one of: {', or '.join(ways)}."]
-    return [
-        *sentences,
-        "The margin is of the noise alone: that other people might have taken part comes on top.",
-    ]
+    return [*sentences, answer.population_sentence]
 
 
 def show_mechanisms(answer: Plan) -> None:
@@ -228,6 +230,32 @@ def show_mechanisms(answer: Plan) -> None:
     )
     for name, why in answer.refused.items():
         st.caption(f"{name.capitalize()}: {why}.")
+
+
+def show_population(answer: Plan) -> None:
+    """Draw both parts of the margin of the population's mean against the number of people."""
+    planned = answer.best.people or 1
+    people = [max(1.0, planned * factor) for factor in _SHARES]
+    margins = [answer.of_population(n) or (0.0, 0.0, 0.0) for n in people]
+    fig = figure("people (log scale)", "margin, 95 % (points, log scale)", log_x=True, log_y=True)
+    parts = {
+        "who takes part": ("#D55E00", "dash"),
+        "noise": ("#0072B2", "dot"),
+        "both": ("#000000", "solid"),
+    }
+    numbers: dict[str, object] = {"people": people}
+    lines = []
+    for k, (name, (colour, dash)) in enumerate(parts.items()):
+        numbers[name] = [margin[k] for margin in margins]
+        if max(margin[k] for margin in margins) > 0:
+            lines.append(Line(Identity(name, colour, dash), people, [m[k] for m in margins]))
+    fig.add_vline(x=planned, line={"width": 1, "dash": "dot", "color": "#888888"})
+    show(named_lines(fig, lines), "population", answer.population_sentence, pd.DataFrame(numbers))
+    st.caption(
+        "Noise falls as 1/people, who takes part as 1/√people (drawn at random from many more). "
+        "The standard deviation is taken as publicly known: computed from the people it would "
+        "itself spend ε; left out, it is the largest that the range allows."
+    )
 
 
 def show_attackers(answer: Plan) -> None:
