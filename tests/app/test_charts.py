@@ -130,6 +130,12 @@ def test_a_run_with_a_given_sigma_has_its_epsilon_at_every_step() -> None:
     assert numbers["epsilon"].tolist() == spent
     (texts,) = [trace.text for trace in fig.data if trace.text]
     assert texts == (f"ε {three(spent[0])}", "", *(f"ε {three(e)}" for e in spent[2:]))
+    longer = Named("B", "longer", run(BASE.replace(iterations=16)))
+    fig, _ = run_charts.rmse_curves([named, longer], clip=True)
+    (texts,) = [trace.text for trace in fig.data if trace.text]
+    assert texts == ("", "", "", f"ε {three(spent[-1])}")  # others would lie on each other
+    of_vectors = run(spec.replace(mechanism="laplace", iterations=2))
+    assert of_vectors.final.epsilon == pytest.approx(of_vectors.statement.epsilon, rel=1e-9)
     assert named.title == "DPALS, Gaussian, σ 30"
     assert "guaranteed ε = " in ended.statement.label
     assert f"total ε = {three(spent[-1])}" in verdict(named)

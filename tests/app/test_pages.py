@@ -83,6 +83,15 @@ def test_a_link_sets_the_controls(link: str, values: dict[str, Any]) -> None:
     assert {key: app.session_state[key] for key in values} == values
 
 
+def test_a_link_that_names_an_amount_stays_one_by_that_amount() -> None:
+    """Streamlit leaves defaults out of the address: the kind of noise must not depend on what it
+    leaves out.
+    """
+    app = open_page("completion?n=1&a_algorithm=dpals&a_noise=gaussian&a_sigma=20")
+    assert "σ" in app.query_params["a_by"]
+    assert app.set(a_sigma=10.0).session_state["a_by"] == "sigma"
+
+
 # a link, and what each of its values must be
 BAD_LINKS = [
     (

@@ -58,7 +58,7 @@ from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.compare import dpals_counts
-from dpmc_core.wording import printed, three
+from dpmc_core.wording import printed, signed, three
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = {e.id: rows_of(e.id) for e in ENTRIES if e.computed}
@@ -496,7 +496,7 @@ def test_claims_are_paired_arithmetic() -> None:
         twos = {i: x for i, x in means.items() if f"variance=2;observed={share}" in i}
         steps = [x - means[i.replace("variance=2", "variance=1")] for i, x in twos.items()]
         effects.append(np.mean(steps))
-    assert f"differences: {effects[0] - effects[1]:+.4f} ±" in more
+    assert f"differences: {signed(effects[0] - effects[1], 4)} ±" in more
     assert "The paper prints +0.2536." in more
     (lowest,) = (s for s in sentences if "Lowest" in s)
     assert lowest.split(";")[1].startswith(" as printed: Huber 12.")

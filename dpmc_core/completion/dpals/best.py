@@ -61,8 +61,8 @@ class BestConfig(DPALSConfig):
             1,
             20,
             "mean of the random (geometric) number of runs, each with a λ drawn among a fifth, one "
-            "and five times reg, of which the best by a noisy score is published",
-            label="Runs on average",
+            "and five times reg (λ), of which the best by a noisy score is published",
+            label="Runs on average (best of several)",
             step=1,
         ),
     ] = 3.0

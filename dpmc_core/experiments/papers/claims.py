@@ -17,6 +17,7 @@ from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row, phrases
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
+from dpmc_core.wording import signed
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
     out = _against_itself(entry, result)
     for c in contrasts(entry, result):
         over_all = (
-            f"{c.pooled.mean:+.4f} ± {c.pooled.half_width:.2g} on average over settings (95 % for "
-            "all such sentences of a table together)"
+            f"{signed(c.pooled.mean, 4)} ± {c.pooled.half_width:.2g} on average over settings "
+            "(95 % for all such sentences of a table together)"
         )
         word = "no difference detected"
         if c.pooled.detected:
@@ -209,7 +210,7 @@ def claims(entry: str, result: PaperResult | None) -> list[str]:
             f"significantly different in {c.settings - c.lower - c.higher} (95 % for all together)"
         )
         printed = (
-            f" The paper prints {c.printed:+.4f} on average; in {c.outside} of {c.settings} "
+            f" The paper prints {signed(c.printed, 4)} on average; in {c.outside} of {c.settings} "
             "settings its difference lies outside our interval."
         ) * (not math.isnan(c.printed))
         one, other = c.solves
@@ -240,10 +241,10 @@ def _interactions(entry: str, result: PaperResult) -> list[str]:
         c = Comparison.of_runs(each.tolist(), together=len(able))
         word = f"the difference is {'larger' if c.mean > 0 else 'smaller'} in the first"
         out.append(
-            f"**{title}**, difference of paired differences: {c.mean:+.4f} ± {c.half_width:.2g} "
-            f"(95 % for all such sentences of a table together): "
+            f"**{title}**, difference of paired differences: {signed(c.mean, 4)} ± "
+            f"{c.half_width:.2g} (95 % for all such sentences of a table together): "
             f"{word if c.detected else 'no difference detected'}."
-            + f" The paper prints {printed:+.4f}."
+            + f" The paper prints {signed(printed, 4)}."
             * (not math.isnan(printed))
         )
     return out

@@ -149,7 +149,9 @@ def rate_steps(
             ledger = ledger.plus(step.releases)
             errors = _measure(step, train, test, started)
             if spec.noise.kind == "sigma":
-                spent = tightest(ledger, spec.noise.delta, coarse=True)
+                # at the end as the statement says it
+                coarse = step.iteration < spec.length
+                spent = tightest(ledger, spec.noise.delta, coarse=coarse)
                 errors = replace(errors, epsilon=spent)
             metrics = (*metrics, errors)
             if not np.isfinite(errors.test_rmse):

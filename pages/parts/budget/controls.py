@@ -198,7 +198,8 @@ def _own_run() -> dict[str, Any]:
         DEFINITIONS,
         USUAL.bounded,
         help="What is known of the movement of the m numbers: Σ|s| ≤ Δ alone, also √Σs² ≤ Δ/√m, or "
-        "also |s| ≤ Δ/m of each.",
+        "also |s| ≤ Δ/m of each. They differ from two numbers on.",
+        disabled=spread == 1,
     )
     return {"sensitivity": sensitivity, "spread": spread, "bounded": bounded}
 

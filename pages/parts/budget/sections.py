@@ -306,7 +306,7 @@ def choice(counts: Counts) -> None:
     )
     st.caption(
         "A private choice of settings: each run draws settings at random and releases a score "
-        "within its ε (a held-out error without noise is none); the number of runs is drawn from "
+        "within its ε (a held-out error needs noise for that); the number of runs is drawn from "
         "a geometric distribution, and only the best run is published. Pure ε grows threefold, "
         "whatever the number (Liu & Talwar 2019); else by Rényi divergences (Papernot & Steinke "
         "2022, Theorem 2). These are bounds: one run by itself may have less than the line at 1."

@@ -187,7 +187,7 @@ def tell(
         "variance": variance,
         "alpha": alpha,
         "sensitivity": sensitivity,
-        "delta": delta,
+        "delta": power(delta),
         "huber": huber,
         "said": statement,
         "small": small,
@@ -201,7 +201,7 @@ def tell(
         "four": 5 * Huber.with_variance(4.0).alpha,
         "ratio": huber.variance * alpha**2 / 2,
         "price": huber.fisher_information * huber.variance,
-        "tightest": statement.accounts[-1].delta,
+        "tightest": power(statement.accounts[-1].delta),
         "added": statement.accounts[0].epsilon,
         "rounds": "; ".join(
             _filled(_STORIES["nmf"].row, round=e, count=n, total=overall_epsilon(e, n, 1e-5))

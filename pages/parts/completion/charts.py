@@ -71,7 +71,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         until = int(np.searchsorted(x, iteration, "right"))
         x_seen, y_seen, halves = x[:until], y[:until], half[:until]
-        trace = _spent(named.result)
+        trace = _spent(named.result, longest)
         lines.append(Line(named.look, x_seen, y_seen, halves=halves, banded=True, trace=trace))
         over = [x[-1], longest] if named.result.finished and until == x.size else []
         after = replace(named.look, title="", dash="dot", marker="", width=1)
@@ -109,12 +109,15 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-def _spent(result: RunResult) -> dict[str, object]:
-    """Mark ε so far on the first, middle and last point of a run whose noise is given by σ."""
+def _spent(result: RunResult, longest: int) -> dict[str, object]:
+    """Mark ε so far on the first, middle and last point of a run whose noise is given by σ, as far
+    as there is room between them beside a run of ``longest`` iterations.
+    """
     spent = [m.epsilon for m in result.metrics if m.epsilon is not None]
     if not spent:
         return {}
-    marked = {0, len(spent) // 2, len(spent) - 1}
+    last = len(spent) - 1
+    marked = {last, *(k for k in (0, len(spent) // 2) if last - k >= longest / 5)}
     texts = [f"ε {three(e)}" if k in marked else "" for k, e in enumerate(spent)]
     return {"mode": "lines+markers+text", "text": texts, "textposition": "top center"}
 

@@ -263,13 +263,17 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
     low, fields = letter.lower(), dict[str, Any]()
     card = ALGORITHMS[algorithm]
     rating, kinds = card.unit == "rating", {kind.amount(): kind for kind in card.noise}
+    titles = {name: title for name, title in AMOUNTS.items() if name in kinds}
+    # an address may name the amount alone; as a default it would be left out of addresses
+    named = [name for name in titles if f"{low}_{name}" in st.query_params]
+    if named and not {f"{low}_by"} & {*st.query_params, *st.session_state}:
+        links.put({f"{low}_by": named[0]}, LINK_TITLES)
     with settings:
         by = controls.segments(
             f"{letter}: amount by",
             f"{low}_by",
-            titles := {name: title for name, title in AMOUNTS.items() if name in kinds},
-            # an address may name the amount alone
-            next((t for t in titles if f"{low}_{t}" in st.query_params), next(iter(titles))),
+            titles,
+            next(iter(titles)),
             help=glossary.meaning("nominal" if rating else "epsilon"),
         )
         with controls.place():
@@ -292,6 +296,7 @@ def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -
     kind, field = kinds[by], kinds[by].field()
     label = f"{letter}: {lowered(parameters(kind)[field].rule.label)}"
     name = f"{kind.kind}.{field}"
+    st.caption(titles[by], width="content")
     fields[by] = declared.box(name, f"{low}_{by}", label=label, label_visibility="collapsed")
     return fields
 

@@ -69,7 +69,8 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
             "several runs on the same people compose."
         )
         if (epsilon := noisy[0].noise.epsilon) is not None:
-            st.markdown(odds_sentence(epsilon, noisy[0].noise.delta, subject("user")))
+            odds = odds_sentence(epsilon, noisy[0].noise.delta, subject("user"))
+            st.markdown(f"At ε = {three(epsilon)}: {odds}")
             if question not in STUDIES["completion"]:
                 _recommended(noisy[0])
 

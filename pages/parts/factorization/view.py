@@ -386,7 +386,7 @@ def _objective(items: list[Learned]) -> None:
     )
     moved = [item for item in items if item.result.final.moved is not None]
     if moved:
-        ends = "; ".join(f"{i.name} {100 * (i.result.final.moved or 0.0):.2g} %" for i in moved)
+        ends = "; ".join(f"{i.name} {three(100 * (i.result.final.moved or 0.0))} %" for i in moved)
         sentence = f"How far the dictionary W is from its start W₀. At the end: {ends}."
         show(factor_charts.moved_curves(moved), "moved", sentence)
         st.caption(f"{sentence} ‖W − W₀‖/‖W₀‖ by round, as published.")
@@ -590,20 +590,20 @@ def _account(item: Learned) -> None:
         if math.isfinite(score := mean_score(result.coherence)):
             lines.append(f"NPMI {signed(score, 2)}")
         if result.final.moved is not None:
-            lines.append(f"W moved {100 * result.final.moved:.2g} % from its start")
+            lines.append(f"W moved {three(100 * result.final.moved)} % from its start")
         st.caption("  \n".join(lines))
         if not statement.private:
             st.markdown(f":material/shield: {statement.label}")
             st.caption("What is shown could reveal the data it was made from.")
             return
         if statement.uncovered:
-            st.warning(f"**No guarantee.** {statement.label}.", icon=":material/gpp_maybe:")
+            st.warning(f"**No guarantee:** {statement.label}.", icon=":material/gpp_maybe:")
         elif statement.nominal:
             start = (
-                f"**Not private.** {statement.label}: noise on the steps, none on the start, "
+                f"**Not private:** {statement.label}: noise on the steps, none on the start, "
                 "which is the raw data's singular vectors"
                 if _starts_from_data(item)
-                else f"**No guarantee.** {statement.label}: noise on the steps, a random start"
+                else f"**No guarantee:** {statement.label}: noise on the steps, a random start"
             )
             st.warning(
                 f"{start}. The paper's ε of a round is for each of two statistics; its noise is "

@@ -208,7 +208,7 @@ def steps_slider(
     """
     if limit:
         values = with_linked(key, values, limit)
-    shown = {value: f"{value:g}" if limit else f"{value:,g}" for value in values}
+    shown = {value: f"{value:g}" if limit else f"{value:,.15g}" for value in values}
     check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
     picked = st.select_slider(
         f"{label}: {ends}" if ends else label,
