@@ -41,6 +41,12 @@ def _completed(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
         summary["recalls"] = [finite(asdict(one)) for one in result.recalls(*also)]
     if not arguments.json:
         _print_result(result)
+        for name, lists in summary.get("lists", {}).items():
+            print(
+                f"  lists of {name}: NDCG@{RECALL_AT} {lists['ndcg']:.4f}, "
+                f"{100 * lists['coverage']:.0f} % of the items, the most rated tenth takes "
+                f"{100 * lists['popular']:.0f} % of the places, Gini {lists['gini']:.2f}"
+            )
         for one in summary.get("recalls", ()):
             half = one["half_width"]
             width = "" if half is None else f" ± {half:.4f}"

@@ -6,7 +6,7 @@ of the items that somebody will like are among those recommended: Recall@k over 
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,21 @@ def recalls_by_user(
     """|best k ∩ target| / min(k, |target|) at each of ``ks`` for each user with a ``target``, in
     the order of their numbers (len(ks)×users; dpals-paper section 6.1).
 
+    ``scores_of`` and equal scores: as in ``best_lists``.
+    """
+    hits = best_lists(scores_of, query, target, max(ks))[1].cumsum(axis=1)
+    counts = np.bincount(target.users, minlength=target.n_users)
+    wanted = counts[counts > 0]
+    return np.array([hits[:, min(k, hits.shape[1]) - 1] / np.minimum(k, wanted) for k in ks])
+
+
+def best_lists(
+    scores_of: Scores, query: Ratings, target: Ratings, k: int
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The best k items of each user with a ``target``, best first, and which of them are targets
+    (both users×min(k, n_items), users in the order of their numbers; items are −1 where there are
+    no more).
+
     ``scores_of`` gives the scores of some users for all items (len(users)×n_items). The best k are
     the items of highest score that are not in the user's ``query``; equal scores are put in an
     order that has nothing to do with the data.
@@ -114,10 +129,11 @@ def recalls_by_user(
     shuffled = np.random.default_rng(0).permutation(n_items)
     place = np.empty(n_items, dtype=np.intp)
     place[shuffled] = np.arange(n_items)
-    counts = np.bincount(target.users, minlength=target.n_users)
-    users = np.flatnonzero(counts)
+    users = np.unique(target.users)
     query_items, wanted = (_by_user(part) for part in (query, target))
-    out = np.empty((len(ks), users.size))
+    k = min(k, n_items)
+    lists = np.empty((users.size, k), dtype=np.intp)
+    hits = np.empty(lists.shape, dtype=bool)
     for start in range(0, users.size, _USERS_AT_ONCE):
         block = users[start : start + _USERS_AT_ONCE]
         scores = scores_of(block)[:, shuffled]
@@ -125,12 +141,56 @@ def recalls_by_user(
         for row, user in enumerate(block):
             scores[row, place[query_items[user]]] = -np.inf
             hit[row, place[wanted[user]]] = True
-        hit &= np.isfinite(scores)
-        for recalls, k in zip(out[:, start : start + block.size], ks, strict=True):
-            best = np.argpartition(-scores, min(k, n_items) - 1, axis=1)[:, :k]
-            hits = np.take_along_axis(hit, best, axis=1).sum(axis=1)
-            recalls[:] = hits / np.minimum(k, counts[block])
-    return out
+        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        best.sort(axis=1)  # so that the order of equal scores is that of the shuffle
+        ranks = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+        best = np.take_along_axis(best, ranks, axis=1)
+        there = np.isfinite(np.take_along_axis(scores, best, axis=1))
+        rows = slice(start, start + block.size)
+        lists[rows] = np.where(there, shuffled[best], -1)
+        hits[rows] = np.take_along_axis(hit, best, axis=1) & there
+    return lists, hits
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListQuality:
+    """How good lists of k items are, and how alike: mean NDCG@k over users with half of its 95 %
+    interval; the share of all items that somebody is recommended (``coverage``); the Gini
+    coefficient of how often each is (0: all alike often, towards 1: always the same); and the share
+    of all places that the most rated tenth of the items takes (``popular``).
+    """
+
+    ndcg: float
+    half_width: float
+    coverage: float
+    gini: float
+    popular: float
+
+
+def list_quality(
+    scores_of: Scores, query: Ratings, target: Ratings, rated: NDArray[np.integer], k: int
+) -> ListQuality:
+    """The quality of everybody's best k; ``rated`` is how often each item was rated (n_items,).
+
+    NDCG@k = Σⱼ hitⱼ/log₂(1 + j) over the same of a list that begins with all targets (Järvelin &
+    Kekäläinen 2002, with relevance 0 or 1); j is the place in the list, from 1.
+    """
+    lists, hits = best_lists(scores_of, query, target, k)
+    counts = np.bincount(target.users, minlength=target.n_users)
+    wanted = np.minimum(counts[counts > 0], lists.shape[1])
+    gains = 1 / np.log2(np.arange(2, lists.shape[1] + 2))
+    ndcg = (hits @ gains) / np.cumsum(gains)[wanted - 1]
+    n_items = rated.size
+    times = np.sort(np.bincount(lists[lists >= 0], minlength=n_items))
+    places = max(int(times.sum()), 1)
+    tenth = np.argsort(-rated, kind="stable")[: -(-n_items // 10)]
+    return ListQuality(
+        ndcg=float(ndcg.mean()),
+        half_width=half_width(ndcg),
+        coverage=float((times > 0).mean()),
+        gini=float(((2 * np.arange(1, n_items + 1) - n_items - 1) @ times) / (n_items * places)),
+        popular=float(np.isin(lists[lists >= 0], tenth).sum() / places),
+    )
 
 
 def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> FloatArray:

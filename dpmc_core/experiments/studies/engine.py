@@ -125,6 +125,10 @@ def _overall(run: Planned, _: Record) -> float | None:
     return overall_epsilon(spec.noise.epsilon, spec.length, spec.noise.delta)
 
 
+def _of_lists(name: str) -> Number:
+    return lambda _, record: record.summary["lists"]["model"][name]
+
+
 def _coherence(name: str) -> Number:
     return lambda _, record: (record.summary["coherence"] or {}).get(name)
 
@@ -132,6 +136,9 @@ def _coherence(name: str) -> Number:
 _OF_RATINGS: dict[str, Number] = {
     "error": lambda _, record: record.value,
     "recall": lambda _, record: record.value,
+    "ndcg": _of_lists("ndcg"),
+    "popular": _of_lists("popular"),
+    "coverage": _of_lists("coverage"),
     "truth": lambda _, record: record.truth,
     "apart": lambda _, record: record.summary.get("objective"),
 }

@@ -351,6 +351,7 @@ COMPLETION: dict[str, Lines] = {
     "rate-items": partial(_by_rate, axis="n_items"),
     "regressions": _regressions,
     "recall-epsilon": _by_epsilon,
+    "lists": _by_epsilon,
     "recall-rank": _by_rank,
     "recall-items": _by_share,
 }
@@ -370,6 +371,9 @@ MEASURES: dict[str, str] = {
     "apart": "objective at the end, against no noise (%)",
     "truth": "RMSE of all entries (that of predicting 0 is 1; log scale)",
     "recall": f"Recall@{RECALL_AT} of held-out users (share)",
+    "ndcg": f"NDCG@{RECALL_AT} of held-out users (share)",
+    "popular": "places in lists that the most rated tenth of the items takes (share)",
+    "coverage": "items that somebody is recommended (share)",
     "objective": "objective (squared error / 2 per column of length at most 1)",
     "found": "true parts found (share)",
     "npmi": "NPMI coherence (−1 to 1)",

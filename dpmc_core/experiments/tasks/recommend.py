@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.ratings import UserSplit
@@ -25,7 +26,9 @@ from dpmc_core.metrics import (
     RECALL_AT,
     RECALLS_AT,
     Comparison,
+    ListQuality,
     half_width,
+    list_quality,
     recall_by_chance,
     recall_by_user,
     recalls_by_user,
@@ -123,8 +126,20 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
         ]
 
     @property
+    def lists(self) -> dict[str, ListQuality]:
+        """How good and how alike the lists of 20 are: the model's, and of what is most liked."""
+        rated = np.bincount(self.split.train.items, minlength=self.split.train.n_items)
+        models = {"model": self.model, "most liked": _most_liked(self.split)}
+        query, target = self.split.query, self.split.target
+        return {
+            name: list_quality(model.block, query, target, rated, RECALL_AT)
+            for name, model in models.items()
+        }
+
+    @property
     def measures(self) -> JsonObject:
         return {
+            "lists": {name: finite(asdict(one)) for name, one in self.lists.items()},
             "recall_at": RECALL_AT,
             "recall": self.final.recall,
             "recall_half_width_95": finite(self.final.half_width),
@@ -135,10 +150,15 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
         return [finite(step) for step in super().steps()]  # one person gives no interval
 
 
-def _of_most_liked(split: UserSplit, ks: Sequence[int]) -> FloatArray:
-    """``recalls_by_user`` of what is most liked, without noise."""
+def _most_liked(split: UserSplit) -> FactorModel:
+    """A model of what is most liked, without noise."""
     (plain,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
-    return recalls_by_user(plain.model.block, split.query, split.target, ks)
+    return plain.model
+
+
+def _of_most_liked(split: UserSplit, ks: Sequence[int]) -> FloatArray:
+    """``recalls_by_user`` of what is most liked."""
+    return recalls_by_user(_most_liked(split).block, split.query, split.target, ks)
 
 
 def recommend_steps(

@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.experiments.presets import LIKES, PEOPLE
 from dpmc_core.experiments.tasks.recommend import LISTED, RecallAt, RecommendMetrics
-from dpmc_core.metrics import RECALL_AT, Comparison
+from dpmc_core.metrics import RECALL_AT, Comparison, ListQuality
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import texts
 from pages.parts.completion.charts import Named, look_of, top_entries
@@ -27,7 +27,7 @@ from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import Drawn, bars, draw, figure, of_results, show
-from pages.parts.ui.looks import LETTERS, LINES, lowered
+from pages.parts.ui.looks import BASELINE, LETTERS, LINES, lowered
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 from pages.parts.ui.series import Line, named_lines
@@ -187,6 +187,7 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
     tab("Protection and recall", "accounts", lambda: _accounts(shown))
     tab("One user's ten best", "one-user", lambda: one_user(shown, step))
     tab("Recall at other k", "recalls", lambda: _recalls_at(shown))
+    tab("How alike lists are", "lists", lambda: _alike(shown))
     tab("Export", "export", lambda: _export(shown))
 
 
@@ -207,6 +208,40 @@ def _recalls_at(shown: Results) -> None:
         "95 % over held-out users. ▲, ▼: significantly more, less than by the most liked items, "
         "for the same users; each comparison is at 95 % on its own."
     )
+
+
+def _alike(shown: Results) -> None:
+    """Draw what the most rated tenth of the items takes, and a table of all that lists are."""
+    of = {f"{letter} · {title_of(run.spec)}": _lists_of(run)["model"] for letter, run in shown}
+    of["most liked"] = _lists_of(shown[0][1])["most liked"]
+    heights = [100 * one.popular for one in of.values()]
+    colours = [*(look_of(letter, "").colour for letter, _ in shown), BASELINE]
+    title = "places of the most rated tenth (%)"
+    drawn = bars(list(of), heights, [0.0] * len(of), colours, title, {"all alike": 10.0}, 100.0)
+    table = pd.DataFrame(
+        {
+            "lists of": list(of),
+            f"NDCG@{RECALL_AT}": [measured(one.ndcg, one.half_width) for one in of.values()],
+            "places of the most rated tenth (%)": [f"{height:.0f}" for height in heights],
+            "items recommended to anybody (%)": [
+                f"{100 * one.coverage:.0f}" for one in of.values()
+            ],
+            "Gini": [f"{one.gini:.2f}" for one in of.values()],
+        }
+    )
+    most = max(of, key=lambda name: of[name].popular)
+    show(drawn, "lists", f"The lists of {most} have most of the most rated items.", table)
+    st.dataframe(table, hide_index=True, alt="How good and how alike the lists are.")
+    st.caption(
+        f"Of lists of {RECALL_AT} items for held-out users. NDCG (share) weights a hit by its "
+        "place, with 95 % over held-out users. Gini: 0 if all items are recommended alike often, "
+        "towards 1 if always the same."
+    )
+
+
+@of_results
+def _lists_of(result: RecommendResult) -> dict[str, ListQuality]:
+    return result.lists
 
 
 def _mark(gap: Comparison) -> str:
