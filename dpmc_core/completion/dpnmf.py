@@ -28,13 +28,13 @@ from scipy import sparse
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
-from dpmc_core.completion.dpals.rounds import symmetric_of
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Release, draw
+from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, NominalEpsilon, ReleaseVariance
 
 MOST_RANK = 32
@@ -110,7 +110,7 @@ def dpnmf(
             )
             # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
             linear = linear + noise[:, :rank] / 2
-            entries = symmetric_of(noise[:, rank:], rank)
+            entries = symmetric(noise[:, rank:], rank)
             quadratic = quadratic + entries * (1 + np.eye(rank)) / 2
             quadratic, linear = _towards_the_average(quadratic, linear, config.mechanism.std)
             releases = (release,)

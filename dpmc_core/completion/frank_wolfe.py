@@ -34,7 +34,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
-from dpmc_core.privacy.moments import clip_rows, row_norms
+from dpmc_core.privacy.moments import clip_rows, row_norms, symmetric
 from dpmc_core.privacy.noise import ReleaseSigma, TotalEpsilon
 
 _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
@@ -115,10 +115,7 @@ def frank_wolfe(
             (residual, (ratings.users, ratings.items)), shape=(n_users, n_items)
         )
         released = curator.release("squares", (table.T @ table).toarray()[upper])
-        square = np.zeros((n_items, n_items))
-        square[upper] = released
-        square += np.triu(square, 1).T
-        direction, strength = _leading(square, rng)
+        direction, strength = _leading(symmetric(released, n_items), rng)
         strength = math.sqrt(max(strength, 0.0) + 2 * curator.std("squares") * math.sqrt(n_items))
         step = np.asarray(table @ direction) / max(strength, 1e-12)
         users[:, :k] *= 1 - 1 / rounds

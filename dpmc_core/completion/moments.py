@@ -13,6 +13,7 @@ the budget is split once, and everything after the last release is free.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +41,11 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
     clip_rows,
+    release_moment,
     second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
-    symmetric,
 )
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -85,8 +86,6 @@ def release_item_factors(
     n_users = float(curator.release("users", lambda: people.total(_present))[0])
     shift = curator.shift("tastes") if curator.private else math.inf
     n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
-    # items that are left out keep a row and column of noise only: the release has the planned
-    # length whatever is kept
     best = np.argsort(-offsets.popularity, kind="stable")[:size]
     place = np.full(people.n_items, -1)
     place[best[:n_retained]] = np.arange(n_retained)
@@ -94,14 +93,9 @@ def release_item_factors(
 
     def released(name: str, profile: Profile | None) -> FloatArray:
         """The noisy symmetric second moment over the kept items."""
-
-        def exact() -> FloatArray:
-            whole = np.zeros((size, size))
-            triangle = people.total(_moment, place, n_retained, weight, norm, profile, unit)
-            whole[:n_retained, :n_retained] = symmetric(triangle, n_retained)
-            return whole[np.triu_indices(size, 1)]
-
-        return symmetric(curator.release(name, exact), size)[:n_retained, :n_retained]
+        args = place, n_retained, weight, norm, profile, unit
+        exact = partial(people.total, _moment, *args)
+        return release_moment(curator, name, exact, n_retained, size)
 
     often = _together(released("together", None), curator.std("together"))
     moved = released("tastes", profile)
@@ -253,11 +247,10 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
     Reads the matrix's sizes and scale, and no rating. ∞ without noise.
     """
     size = min(MOST_ITEMS, people.n_items)
-    if config.budget is None or size < 2:
+    if size < 2:
         return math.inf
-    planned = plan(_parts(people, config.budget.norm, size), config.budget)
-    assert planned is not None
-    signal = people.n_users * shift_of(planned["tastes"])
+    planned = plan(_parts(people, norm_of(config.budget), size), config.budget)
+    signal = people.n_users * shift_of(planned, "tastes")
     all_alike = max(float(size), WORTH_IT) if signal >= ALIKE_WORTH_IT * size else 0.0
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
 

@@ -85,7 +85,7 @@ def private_svd(
         noisy = curator.release(
             "covariance", second_moment(users, columns, rows, ratings.n_users, size)
         )
-        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size))
+        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size, 1))
         vectors = np.zeros((ratings.n_items, min(config.rank, size)))
         vectors[best] = eigenvectors[:, ::-1][:, : config.rank]
         table = sparse.csr_array(

@@ -32,7 +32,7 @@ sums and products of vectors without negative entries.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -41,7 +41,7 @@ from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.privacy.budget import Part
+from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.ledger import Unit
 
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
@@ -169,10 +169,7 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     [[1.0, 2.0], [2.0, 3.0]]
     """
     rows, columns = np.triu_indices(size)
-    out = np.zeros((size, size))
-    out[rows, columns] = vector / np.where(rows == columns, 1.0, math.sqrt(2))
-    out[columns, rows] = out[rows, columns]
-    return out
+    return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
 def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> FloatArray:
@@ -257,11 +254,33 @@ def _pieces(n_users: int, cells: int, columns: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_users if columns else 0, step))
 
 
-def symmetric(triangle: FloatArray, size: int) -> FloatArray:
-    """The symmetric matrix with this strict upper triangle and a zero diagonal."""
-    out = np.zeros((size, size))
-    out[np.triu_indices(size, 1)] = triangle
-    return out + out.T
+def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:
+    """Symmetric matrices (…×size×size) from their upper triangles (…×size(size+1)/2), row by row.
+
+    ``first`` 1: from strict ones (…×size(size−1)/2), their diagonals zero.
+    """
+    rows, columns = np.triu_indices(size, first)
+    out = np.zeros((*triangles.shape[:-1], size, size))
+    out[..., rows, columns] = triangles
+    out[..., columns, rows] = triangles
+    return out
+
+
+def release_moment(
+    curator: Curator, name: str, exact: Callable[[], FloatArray], kept: int, size: int
+) -> FloatArray:
+    """The noisy second moment, its diagonal zero, over the ``kept`` of ``size`` columns.
+
+    ``exact`` returns its strict upper triangle. Columns that are left out keep a row and column of
+    noise only: the release has the planned length whatever is kept.
+    """
+
+    def padded() -> FloatArray:
+        whole = np.zeros((size, size))
+        whole[:kept, :kept] = symmetric(exact(), kept, 1)
+        return whole[np.triu_indices(size, 1)]
+
+    return symmetric(curator.release(name, padded), size, 1)[:kept, :kept]
 
 
 # how often an unknown diagonal is filled: eight times give no other error than four

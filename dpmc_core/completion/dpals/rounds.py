@@ -195,12 +195,3 @@ def _version(basis: Basis) -> tuple[object, ...]:
     prepared = basis.prepared
     released = prepared.frequent.tobytes(), prepared.first_counts.tobytes(), prepared.mean
     return (basis.config, basis.value_clip, prepared.salt, *released)
-
-
-def symmetric_of(triangles: FloatArray, rank: int) -> FloatArray:
-    """Symmetric matrices (B×r×r) from their upper triangles (B×r(r+1)/2)."""
-    out = np.zeros((len(triangles), rank, rank))
-    rows, columns = np.triu_indices(rank)
-    out[:, rows, columns] = triangles
-    out[:, columns, rows] = triangles
-    return out

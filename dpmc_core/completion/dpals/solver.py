@@ -23,11 +23,12 @@ from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
 from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import prepare
-from dpmc_core.completion.dpals.rounds import Basis, rounds_of, start_table, symmetric_of
+from dpmc_core.completion.dpals.rounds import Basis, rounds_of, start_table
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal
+from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
 
 Stream = Callable[[int], FloatArray] | None
@@ -139,14 +140,14 @@ def next_items(
     shared: FloatArray | float = 0.0
     if config.global_penalty:
         noisy = curator.release("all users", lambda: sums()[-1, :triangle])
-        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+        shared = config.global_penalty * symmetric(noisy, rank)
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
     learned = np.flatnonzero(basis.prepared.frequent)
     for start in range(0, n_learned, 256):
         piece = slice(start, start + 256)
-        whole = symmetric_of(gram[piece], rank) + shared
+        whole = symmetric(gram[piece], rank) + shared
         regs = basis.item_reg[learned[piece]]
         out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
     return out
@@ -247,7 +248,7 @@ def _solved_in_blocks(
     shared: FloatArray | float = 0.0
     if config.global_penalty:
         noisy = curator.release("all users", rounds.of_all(users))
-        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+        shared = config.global_penalty * symmetric(noisy, rank)
     n_learned = int(np.count_nonzero(frequent))
     streams = curator.stream("gram", n_learned), curator.stream("right", n_learned)
 
@@ -277,7 +278,7 @@ def _released(
     if of_gram is None or of_right is None:
         return gram, right
     upper = np.stack([of_gram(p) for p in places.tolist()])
-    return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
+    return gram + symmetric(upper, right.shape[1]), right + np.stack(
         [of_right(p) for p in places.tolist()]
     )
 
