@@ -80,9 +80,8 @@ def dpnmf(
     """
     del workers
     check_rank(ratings, config.rank)
-    rank, shape = config.rank, (ratings.n_users, ratings.n_items)
-    table = sparse.csr_array((ratings.values, (ratings.users, ratings.items)), shape=shape)
-    there = sparse.csr_array((np.ones(len(ratings)), (ratings.users, ratings.items)), shape=shape)
+    rank = config.rank
+    table, there = (ratings.table(one) for one in (ratings.values, np.ones(len(ratings))))
     shift = functional_sensitivity(rank, max(abs(ratings.low), abs(ratings.high)))
     items = rng.random((ratings.n_items, rank))
     users = rng.random((ratings.n_users, rank))

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.arrays import FloatArray
@@ -105,15 +104,13 @@ def frank_wolfe(
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
     own = own_means(ratings)
     values = clip_rows(ratings.users, ratings.values - own[ratings.users], n_users, norm, bound)
-    nuclear = config.nuclear * (ratings.high - ratings.low) / 2 * math.sqrt(n_users * n_items)
+    nuclear = config.nuclear * ratings.width / 2 * math.sqrt(n_users * n_items)
     users, items = np.zeros((n_users, rounds)), np.zeros((n_items, rounds))
     fitted = np.zeros(len(ratings))
     upper = np.triu_indices(n_items)
     for k in range(rounds):
         residual = clip_rows(ratings.users, fitted - values, n_users, norm, bound)
-        table = sparse.csr_array(
-            (residual, (ratings.users, ratings.items)), shape=(n_users, n_items)
-        )
+        table = ratings.table(residual)
         released = curator.release("squares", (table.T @ table).toarray()[upper])
         direction, strength = _leading(symmetric(released, n_items), rng)
         strength = math.sqrt(max(strength, 0.0) + 2 * curator.std("squares") * math.sqrt(n_items))
@@ -147,7 +144,7 @@ def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, 
 
 def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
     k = min(config.items_per_user, ratings.n_items)
-    return math.sqrt(k) * max(ratings.high - ratings.low, 1e-12) / 4
+    return math.sqrt(k) * max(ratings.width, 1e-12) / 4
 
 
 def _assembled(users: FloatArray, items: FloatArray, own: FloatArray) -> FactorModel:

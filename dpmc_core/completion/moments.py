@@ -41,6 +41,7 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
     clip_rows,
+    most_popular_columns,
     release_moment,
     second_moment,
     second_moment_part,
@@ -86,9 +87,7 @@ def release_item_factors(
     n_users = float(curator.release("users", lambda: people.total(_present))[0])
     shift = curator.shift("tastes") if curator.private else math.inf
     n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
-    best = np.argsort(-offsets.popularity, kind="stable")[:size]
-    place = np.full(people.n_items, -1)
-    place[best[:n_retained]] = np.arange(n_retained)
+    best, place = most_popular_columns(offsets.popularity, n_retained)
     weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
 
     def released(name: str, profile: Profile | None) -> FloatArray:
@@ -101,9 +100,9 @@ def release_item_factors(
     moved = released("tastes", profile)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
     raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
-    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * (people.high - people.low)
+    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * people.width
     factors = np.zeros((people.n_items, len(strengths)))
-    factors[best[:n_retained]] = raw_factors * (longest / np.maximum(length, longest))[:, None]
+    factors[best] = raw_factors * (longest / np.maximum(length, longest))[:, None]
     return factors
 
 
@@ -146,7 +145,7 @@ def _moment(
     values = user_weights(taken, weight, norm)
     if profile is not None:
         values = values * profile.left(group)[inside] / unit
-        clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+        clip = RESIDUAL_CLIP * ratings.width
         values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
     return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
 
@@ -213,7 +212,7 @@ def learn_one_shot_moments(
     norm, size = norm_of(config.budget), _size(people, config)
     public = public_features(people, config.item_features)
     curator = Curator(plan(_parts(people, norm, size), config.budget), rng, journal)
-    width = people.high - people.low
+    width = people.width
     offsets = release_offsets(people, curator, norm, public)
     first = Profile(
         offsets.offset + centre(people),
@@ -257,7 +256,7 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
 
 def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
-    clip = RESIDUAL_CLIP * (people.high - people.low)
+    clip = RESIDUAL_CLIP * people.width
     *shares, last = (
         FIRST_SHARES
         if not size
@@ -309,8 +308,7 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
     ratings, each left out in turn, cut to ±3 (1,). Its sign decides whether slopes stay.
     """
     ratings, reg = group.ratings, profile.reg
-    targets = ratings.values - profile.base[ratings.items]
-    pool = group.pool
+    targets, pool = profile.targets(group), group.pool
     without, with_slopes = (
         left_out_squares(
             ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg

@@ -30,12 +30,12 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
+    most_popular_columns,
     release_moment,
     second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
-    totals,
 )
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -179,7 +179,7 @@ def _popularity(likes: Ratings, norm: int, share: float) -> Part:
 def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
     """The noisy sum of weights of each item (n_items,)."""
     weights = user_weights(likes, np.ones(likes.n_items), norm)
-    return curator.release("popularity", totals(likes.items, weights, likes.n_items))
+    return curator.release("popularity", likes.by_item(weights))
 
 
 def _factors(
@@ -201,9 +201,7 @@ def _factors(
         weights = np.sort(floored)[::-1][:size] ** 2 / max(n_users, 1.0)
         wanted = int(np.count_nonzero(weights * curator.shift("together") >= WEIGHT_WORTH_IT))
         n_retained = min(max(wanted, FEWEST_ITEMS), size)
-    best = np.argsort(-floored, kind="stable")[:size]
-    place = np.full(likes.n_items, -1)
-    place[best[:n_retained]] = np.arange(n_retained)
+    best, place = most_popular_columns(floored, n_retained)
     inside = likes.take(place[likes.items] >= 0)
     weights = user_weights(inside, floored**-POPULARITY_POWER, norm)
     rows = inside.users, place[inside.items], weights, likes.n_users, n_retained
@@ -211,7 +209,7 @@ def _factors(
     vectors, strengths = shrink_off_diagonal(noisy, curator.std("together"), rank)
     factors = np.zeros((likes.n_items, len(strengths)))
     if len(strengths):
-        factors[best[:n_retained]] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
+        factors[best] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
     return factors
 
 

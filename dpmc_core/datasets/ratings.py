@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
@@ -148,6 +149,34 @@ class Ratings:
         """Share of the matrix that is observed."""
         return len(self) / (self.n_users * self.n_items)
 
+    @property
+    def width(self) -> float:
+        """How wide the rating scale is."""
+        return self.high - self.low
+
+    @property
+    def per_user(self) -> NDArray[np.intp]:
+        """How many ratings each user has (n_users,)."""
+        return np.bincount(self.users, minlength=self.n_users)
+
+    @property
+    def per_item(self) -> NDArray[np.intp]:
+        """How many ratings each item has (n_items,)."""
+        return np.bincount(self.items, minlength=self.n_items)
+
+    def by_user(self, values: FloatArray) -> FloatArray:
+        """The sum over each user (n_users,) of ``values``, one for each rating."""
+        return np.bincount(self.users, values, self.n_users).astype(np.float64)
+
+    def by_item(self, values: FloatArray) -> FloatArray:
+        """The sum over each item (n_items,) of ``values``, one for each rating."""
+        return np.bincount(self.items, values, self.n_items).astype(np.float64)
+
+    def table(self, values: FloatArray) -> sparse.csr_array:
+        """``values``, one for each rating, as a table (n_users×n_items), zero elsewhere."""
+        shape = self.n_users, self.n_items
+        return sparse.csr_array((values, (self.users, self.items)), shape=shape)
+
     def item_label(self, item: int) -> str:
         """The item's title as it is shown, or "item 7" where there is none."""
         return _label(self.item_labels, item, "item")
@@ -255,8 +284,7 @@ def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
 
     Who rated is counted without noise: the list of items is public only where the ratings are.
     """
-    counts = np.bincount(whole.items, minlength=whole.n_items)
-    chosen = np.sort(np.argsort(-counts, kind="stable")[:count])
+    chosen = np.sort(np.argsort(-whole.per_item, kind="stable")[:count])
     place = np.full(ratings.n_items, -1, dtype=np.int32)
     place[chosen] = np.arange(chosen.size)
     part = ratings.take(place[ratings.items] >= 0)
@@ -430,7 +458,7 @@ def likes(ratings: Ratings) -> Ratings:
 
     Raises ``DataError`` when nothing was liked.
     """
-    bar = ratings.low + LIKED * (ratings.high - ratings.low)
+    bar = ratings.low + LIKED * ratings.width
     liked = ratings.take(ratings.values >= bar)
     if not len(liked):
         raise DataError(f"{ratings.name}: no rating is {bar:g} or more, so nothing is liked.")
@@ -451,7 +479,7 @@ def user_split(
     """
     fraction = limits.check("test_fraction", fraction)
     liked = likes(ratings)
-    counts = np.bincount(liked.users, minlength=liked.n_users)
+    counts = liked.per_user
     able = np.flatnonzero(counts >= FEWEST)
     if not able.size or able.size == np.count_nonzero(counts) == 1:
         raise DataError(
@@ -479,7 +507,7 @@ def user_split(
     how = (
         f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "
         f"out (of {np.count_nonzero(counts):,} with any), seed {seed}; {QUERY:.0%} of their "
-        f"likes (ratings from {ratings.low + LIKED * (ratings.high - ratings.low):g}) are known "
+        f"likes (ratings from {ratings.low + LIKED * ratings.width:g}) are known "
         "when they are served"
     )
     return UserSplit(

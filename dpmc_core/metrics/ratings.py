@@ -114,7 +114,7 @@ def recalls_by_user(
     shuffled = np.random.default_rng(0).permutation(n_items)
     place = np.empty(n_items, dtype=np.intp)
     place[shuffled] = np.arange(n_items)
-    counts = np.bincount(target.users, minlength=target.n_users)
+    counts = target.per_user
     users = np.flatnonzero(counts)
     query_items, wanted = (_by_user(part) for part in (query, target))
     out = np.empty((len(ks), users.size))
@@ -138,9 +138,9 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
     |query|)).
     """
-    wanted = np.bincount(target.users, minlength=target.n_users)
+    wanted = target.per_user
     users = np.flatnonzero(wanted)
-    left = query.n_items - np.bincount(query.users, minlength=query.n_users)[users]
+    left = query.n_items - query.per_user[users]
     return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
 
 

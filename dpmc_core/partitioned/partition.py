@@ -124,11 +124,10 @@ class _Packed:
         with np.errstate(over="ignore"):
             short = ratings.values.astype(np.float32)
         exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
-        counts = np.bincount(ratings.users, minlength=ratings.n_users)
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32
         return cls(
             ratings.drawing_numbers,
-            counts,
+            ratings.per_user,
             ratings.items.astype(small),
             short if exact else ratings.values,
         )

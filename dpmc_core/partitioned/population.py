@@ -82,6 +82,7 @@ class Partitions(_Spread):
         catalogue = layout.catalogue
         self.n_users, self.n_items = catalogue.n_users, catalogue.n_items
         self.low, self.high, self.name = catalogue.low, catalogue.high, layout.name
+        self.width = self.high - self.low
         self._split = {"test_fraction": layout.test_fraction, "split_seed": layout.seed}
 
     @property

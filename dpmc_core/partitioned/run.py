@@ -130,7 +130,7 @@ class PartitionedResult(Accounted):
     def rating_width(self) -> float | None:
         """The width of the rating scale, of ratings."""
         people = self.people
-        return people.high - people.low if isinstance(people, Partitions) else None
+        return people.width if isinstance(people, Partitions) else None
 
     @property
     def public(self) -> Mapping[str, str]:
@@ -200,7 +200,7 @@ def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
     """Measure the model that was learned, and write it. Raises ``DataError``."""
     layout, learned = people.layout, step.learned
     people.doing = "baselines"
-    parts = fit_items(people.total, people.n_items, people.high - people.low)
+    parts = fit_items(people.total, people.n_items, people.width)
     people.doing = "errors"
     errors = _measured(people, learned, parts)
     if not np.isfinite(errors.test_rmse):

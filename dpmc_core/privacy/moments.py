@@ -172,11 +172,6 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
-def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> FloatArray:
-    """The sum of ``values`` in each of ``count`` groups."""
-    return np.bincount(groups, values, minlength=count).astype(np.float64)
-
-
 def row_norms(
     users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
 ) -> FloatArray:
@@ -185,7 +180,7 @@ def row_norms(
     0 without any.
     """
     sizes = np.abs(values) if norm == 1 else values**2
-    summed = totals(users, sizes, n_users)
+    summed = np.bincount(users, sizes, n_users).astype(np.float64)
     return summed if norm == 1 else np.sqrt(summed)
 
 
@@ -264,6 +259,18 @@ def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:
     out[..., rows, columns] = triangles
     out[..., columns, rows] = triangles
     return out
+
+
+def most_popular_columns(
+    popularity: FloatArray, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The ``most`` columns of largest ``popularity``, and the place of each column among them, −1
+    for the others.
+    """
+    best = np.argsort(-popularity, kind="stable")[:most]
+    place = np.full(len(popularity), -1)
+    place[best] = np.arange(len(best))
+    return best, place
 
 
 def release_moment(

@@ -67,9 +67,8 @@ def own_means(ratings: Ratings) -> FloatArray:
 
     The middle itself without ratings.
     """
-    counts = np.bincount(ratings.users, minlength=ratings.n_users)
-    sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
-    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (counts + MEAN_PULL))
+    sums = ratings.by_user(ratings.values)
+    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (ratings.per_user + MEAN_PULL))
 
 
 def fit_users(
@@ -154,8 +153,7 @@ def left_out_squares(
     for a in range(rank):
         for b in range(a, rank):  # a pair at a time: all at once are rank² numbers for each rating
             products = (columns[a] * columns[b])[ratings.items]
-            sums = np.bincount(ratings.users, products, minlength=ratings.n_users)
-            gram[:, a, b] = gram[:, b, a] = sums
+            gram[:, a, b] = gram[:, b, a] = ratings.by_user(products)
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
     leverage = np.zeros(len(ratings))
     for a in range(rank):
@@ -163,7 +161,7 @@ def left_out_squares(
             products = (1 if a == b else 2) * columns[a] * columns[b]
             leverage += inverse[ratings.users, a, b] * products[ratings.items]
     left = residuals(ratings, targets, features, fits) / (1 - leverage)
-    return np.bincount(ratings.users, left**2, minlength=ratings.n_users).astype(np.float64)
+    return ratings.by_user(left**2)
 
 
 def model_with_offsets(

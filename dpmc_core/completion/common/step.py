@@ -103,6 +103,10 @@ class Table(Protocol):
         """The highest rating of the scale."""
 
     @property
+    def width(self) -> float:
+        """How wide the scale is."""
+
+    @property
     def name(self) -> str:
         """What the data is called."""
 

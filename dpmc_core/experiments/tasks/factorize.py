@@ -13,16 +13,15 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import SampleData
-from dpmc_core.datasets.data import samples_of, uncorrupted
+from dpmc_core.datasets.data import cached, samples_of, uncorrupted
 from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import Result, noise_source, solve
@@ -197,15 +196,9 @@ def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> flo
     """
     if chosen is not None:
         return _reference_of(chosen, rank)
-    if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).cached(
-            ("reference", uncorrupted(data), rank),
-            lambda: _reference_of(samples_of(data, clean=True), rank),
-        )
-    return _reference(uncorrupted(data), rank)
+    return cached(_reference, uncorrupted(data), rank, most=32)
 
 
-@lru_cache(maxsize=32)
 def _reference(data: SampleData, rank: int) -> float:
     return _reference_of(samples_of(data, clean=True), rank)
 

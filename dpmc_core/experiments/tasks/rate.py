@@ -64,6 +64,12 @@ class StepMetrics:
     epsilon: float | None = None
     chosen_reg: float | None = None
 
+    def error(self, *, clip: bool) -> tuple[float, float]:
+        """RMSE on held-out ratings and its half width, of predictions in the scale to ``clip``."""
+        if clip:
+            return self.test_rmse_clipped, self.test_half_width_clipped
+        return self.test_rmse, self.test_half_width
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult(RatingsResult[StepMetrics]):
@@ -80,7 +86,7 @@ class RunResult(RatingsResult[StepMetrics]):
     @property
     def rating_width(self) -> float:
         """The width of the rating scale."""
-        return self.split.train.high - self.split.train.low
+        return self.split.train.width
 
     @property
     def value(self) -> float:

@@ -39,7 +39,7 @@ from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.declared import SHARED, USER_KEYS
-from pages.parts.ui.looks import LETTERS, NOISES, TOTALS, lowered
+from pages.parts.ui.looks import LETTERS, NOISES, SOME_NOISE, TOTALS, lowered
 from pages.parts.ui.run_panel import run_next
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
@@ -309,12 +309,11 @@ USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 LIST_TITLES = {
     name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
 }
-STUDY_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 USER_TITLES = {
     "question": QUESTIONS,
     **declared.titles(USERS),
     "list_algorithm": LIST_TITLES,
-    "study_noise": STUDY_NOISES,
+    "study_noise": SOME_NOISE,
 }
 # where a visitor starts
 FIRST: dict[str, Any] = {
@@ -414,7 +413,7 @@ def one_configuration(question: str) -> dict[str, Any]:
     with controls.place():
         if question == "lists":
             algorithm = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, algorithm)
-    noise = controls.choice("Noise", "study_noise", STUDY_NOISES, "gaussian")
+    noise = controls.choice("Noise", "study_noise", SOME_NOISE, "gaussian")
     return {"algorithm": algorithm, "mechanism": noise}
 
 

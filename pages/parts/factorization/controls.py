@@ -22,14 +22,13 @@ from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
-from pages.parts.ui.looks import NOISES, TOTALS
+from pages.parts.ui.looks import SOME_NOISE, TOTALS
 
 QUESTIONS = {
     "compare": "What is learned?",
     **{name: study.title for name, study in STUDIES["factorization"].items()},
 }
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
-FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 _OWNERS = ("nmf", "private-nmf-published", "private-nmf")
 
 
@@ -43,7 +42,7 @@ FACTOR_TITLES: links.LinkTitles = {
     "f_question": QUESTIONS,
     "f_data": partial(own_data.linked, "images", "documents"),
     "f_stop": STOP_WORDS,
-    "f_noise": FACTOR_NOISES,
+    "f_noise": SOME_NOISE,
     **{f"f_{name}": titles for name, titles in declared.titles(_OWNERS).items()},
     **{f"f_{name}": _rule(ImageData, name).titled for name in ("corruption", "normalisation")},
     "f_word_list": _rule(DocumentData).titled,
@@ -172,7 +171,7 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     own = question != "compare" and STUDIES["factorization"][question].own_epsilon
     with controls.place():
         fields["mechanism"] = (
-            controls.choice("Noise distribution", "f_noise", FACTOR_NOISES, "gaussian")
+            controls.choice("Noise distribution", "f_noise", SOME_NOISE, "gaussian")
             if question not in ("rounds", "start")
             else "gaussian"
         )

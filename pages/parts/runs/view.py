@@ -29,7 +29,7 @@ from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
 from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, name_above
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import download
 
 
 def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
@@ -270,12 +270,7 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             y=[row["value"] - row["baseline"] for row in these],
             mode="markers",
             showlegend=False,
-            marker={
-                "color": look.colour,
-                "symbol": look.marker + inside,
-                "size": size,
-                "line": {"width": 1.5, "color": look.colour},
-            },
+            marker=_marker(look.colour, look.marker + inside, size),
             text=[
                 plain_in_figure(
                     f"{titled('dataset', row['dataset'])}, "
@@ -303,13 +298,13 @@ def _sign(place: int) -> tuple[str, int]:
     return _INSIDE[place % len(_INSIDE)], 8 + 4 * (place // len(_INSIDE))
 
 
+def _marker(colour: str, symbol: str, size: int) -> dict[str, Any]:
+    line = {"width": 1.5, "color": colour}
+    return {"color": colour, "symbol": symbol, "size": size, "line": line}
+
+
 def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str, size: int = 8) -> None:
-    marker = {
-        "color": colour,
-        "symbol": symbol,
-        "size": size,
-        "line": {"width": 1.5, "color": colour},
-    }
+    marker = _marker(colour, symbol, size)
     fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
 
 
@@ -369,11 +364,9 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     measures = [row["measure"] for row in some]
     measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
-    beat = sum(better(measure, row["value"], row["baseline"]) for row in some)
-    quiet = sum(
-        better(measure, row["value"], row["baseline"]) and row["mechanism"] == "none"
-        for row in some
-    )
+    beaten = [row for row in some if better(measure, row["value"], row["baseline"])]
+    beat = len(beaten)
+    quiet = sum(row["mechanism"] == "none" for row in beaten)
     sentence = (
         f"{beat:,} of {counted(len(some), 'single run', 'single runs')} "
         f"{'is' if beat == 1 else 'are'} better than the best baseline, by "
@@ -471,9 +464,7 @@ def _elsewhere(records: Sequence[Record]) -> None:
         if isinstance(spec, str):
             st.caption(spec)
             continue
-        st.markdown(f"**{letter}** on the command line, and in Python:")
-        code(spec.command(), "bash")
-        code(spec.python(), "python")
+        python_lines.elsewhere(letter, spec)
 
 
 def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
@@ -530,10 +521,8 @@ def _steps(records: Sequence[Record]) -> None:
     rows = []
     for k, record in good:
         field = next(f for f in fields if f in record.summary["steps"][0])
-        x, y = (
-            [s["iteration"] for s in record.summary["steps"]],
-            [s[field] for s in record.summary["steps"]],
-        )
+        steps = pd.DataFrame(record.summary["steps"])
+        x, y = steps["iteration"], steps[field]
         look = look_of(record.mechanism)
         name = plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}")
         curve(fig, look, x, y, name=name, line=look.line(dash=_WAYS[k]))

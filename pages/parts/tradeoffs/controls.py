@@ -12,11 +12,10 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.sweeps.spec import SweepSpec, ends_and_middle
-from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, links
-from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.looks import SOME_NOISE
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
 VARY = {"noise": "the amount of noise", "people": "how many people"}
@@ -26,7 +25,6 @@ BY = {
     "variance": "equal variance",
 }
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
-NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 GUARANTEED = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
 # by how noises are made equal: the widget's label, its limit, and where it starts
@@ -142,7 +140,7 @@ def form(row: DeltaGenerator) -> SweepRequest:
             help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
         )
     with controls.settings():
-        mechanisms = controls.several("Mechanisms", "t_noises", NOISES, tuple(NOISES))
+        mechanisms = controls.several("Mechanisms", "t_noises", SOME_NOISE, tuple(SOME_NOISE))
         with controls.place():
             by, people, amounts = _amounts(sound, vary, protect)
         seeds = declared.box("sweep_seeds", "t_seeds")
