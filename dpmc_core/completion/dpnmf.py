@@ -115,7 +115,7 @@ def dpnmf(
             releases = (release,)
         items = _fit(quadratic, linear, config.reg, items)
         model = FactorModel(users, items)
-        left = ratings.values - model.predict(ratings.users, ratings.items)
+        left = ratings.values - ratings.predicted_by(model)
         squares = float(left @ left)
         penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
         yield Step(iteration, model, squares, squares + penalty, releases)

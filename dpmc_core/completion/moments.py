@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
@@ -128,7 +127,7 @@ def _present(group: Group) -> FloatArray:
 
 def _moment(
     group: Group,
-    place: NDArray[np.integer],
+    place: IntArray,
     n_retained: int,
     weight: FloatArray,
     norm: int,

@@ -85,11 +85,11 @@ class _Residuals:
         check_rank(ratings, rank)
         self._ratings, self.table = ratings, ratings.table
         self._base = next(b for b in fit_baselines(ratings) if b.name == "user + item")
-        self.values = ratings.values - self._base.predict(ratings.users, ratings.items)
+        self.values = ratings.values - ratings.predicted_by(self._base)
         self.rank = min(rank, ratings.n_users - 1, ratings.n_items - 1)
 
     def at_ratings(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        return FactorModel(left, right).predict(self._ratings.users, self._ratings.items)
+        return self._ratings.predicted_by(FactorModel(left, right))
 
     def step(self, iteration: int, left: FloatArray, right: FloatArray, penalty: float) -> Step:
         """A step whose objective is ½Σ (x − prediction)² + penalty."""

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import printable
-
-IntArray = NDArray[np.int32]
 
 _SHOWN = 80  # characters of a label
 
@@ -155,12 +153,12 @@ class Ratings:
         return self.high - self.low
 
     @property
-    def per_user(self) -> NDArray[np.intp]:
+    def per_user(self) -> IntArray:
         """How many ratings each user has (n_users,)."""
         return np.bincount(self.users, minlength=self.n_users)
 
     @property
-    def per_item(self) -> NDArray[np.intp]:
+    def per_item(self) -> IntArray:
         """How many ratings each item has (n_items,)."""
         return np.bincount(self.items, minlength=self.n_items)
 
@@ -171,6 +169,10 @@ class Ratings:
     def by_item(self, values: FloatArray) -> FloatArray:
         """The sum over each item (n_items,) of ``values``, one for each rating."""
         return np.bincount(self.items, values, self.n_items).astype(np.float64)
+
+    def predicted_by(self, model: Any) -> FloatArray:
+        """What a ``model`` with ``predict(users, items)`` says of each rating."""
+        return np.asarray(model.predict(self.users, self.items))
 
     def table(self, values: FloatArray) -> sparse.csr_array:
         """``values``, one for each rating, as a table (n_users×n_items), zero elsewhere."""
@@ -196,7 +198,7 @@ class Ratings:
             return label_hashes(self.n_users, self.user_labels, "lottery")
         return np.arange(self.n_users, dtype=np.uint64)
 
-    def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> "Ratings":
+    def take(self, index: IntArray | BoolArray) -> "Ratings":
         """The ratings at ``index``, in the same matrix."""
         return replace(
             self, users=self.users[index], items=self.items[index], values=self.values[index]
@@ -205,9 +207,9 @@ class Ratings:
     @classmethod
     def checked(
         cls,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        values: NDArray[np.floating] | NDArray[np.integer],
+        users: IntArray,
+        items: IntArray,
+        values: NDArray[np.floating] | IntArray,
         *,
         n_users: int | None = None,
         n_items: int | None = None,
@@ -348,7 +350,7 @@ def hashes(names: Iterable[str], key: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def one_sided(of_what: str, held_out: NDArray[np.bool_], fraction: float, seed: int) -> str:
+def one_sided(of_what: str, held_out: BoolArray, fraction: float, seed: int) -> str:
     """What to say where all of those that are held out each alone fall on one side."""
     most = bool(held_out.all())
     return (

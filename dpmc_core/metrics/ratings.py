@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.metrics.intervals import Comparison, half_width
 
@@ -74,9 +73,7 @@ def truth_rmse_clipped(
     return float(np.sqrt(total / (left.shape[0] * right.shape[0])))
 
 
-def top_items(
-    scores: FloatArray, exclude: NDArray[np.integer], count: int = 10
-) -> NDArray[np.intp]:
+def top_items(scores: FloatArray, exclude: IntArray, count: int = 10) -> IntArray:
     """The ``count`` items of highest score (n_items,), best first, without those in ``exclude``.
 
     Ties by item number.
@@ -90,7 +87,7 @@ def top_items(
 RECALL_AT = 20  # k, as the papers report it
 RECALLS_AT = (5, 10, RECALL_AT, 50, 100)  # k of the tables
 _USERS_AT_ONCE = 256
-Scores = Callable[[NDArray[np.integer]], FloatArray]
+Scores = Callable[[IntArray], FloatArray]
 
 
 def recall_by_user(
@@ -144,7 +141,7 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
 
 
-def _by_user(ratings: Ratings) -> list[NDArray[np.integer]]:
+def _by_user(ratings: Ratings) -> list[IntArray]:
     order = np.argsort(ratings.users, kind="stable")
     edges = np.searchsorted(ratings.users[order], np.arange(ratings.n_users + 1))
     items = ratings.items[order]

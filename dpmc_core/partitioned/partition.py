@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import __version__
+from dpmc_core.arrays import IntArray
 from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.completion.kernel.threads import Workers
@@ -115,7 +116,7 @@ class _Packed:
     """
 
     drawn_by: NDArray[np.uint64]
-    counts: NDArray[np.int64]
+    counts: IntArray
     items: NDArray[Any]
     values: NDArray[Any]
 

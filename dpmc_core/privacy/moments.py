@@ -36,11 +36,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.ledger import Unit
 
@@ -172,9 +171,7 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
-def row_norms(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
-) -> FloatArray:
+def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
     """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``.
 
     0 without any.
@@ -184,15 +181,13 @@ def row_norms(
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def normalised(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
-) -> FloatArray:
+def normalised(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
     """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
     return np.asarray(values / row_norms(users, values, n_users, norm)[users])
 
 
 def clip_rows(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float
+    users: IntArray, values: FloatArray, n_users: int, norm: int, clip: float
 ) -> FloatArray:
     """``values`` with every user's vector moved onto the ball of radius ``clip``.
 
@@ -204,11 +199,7 @@ def clip_rows(
 
 
 def second_moment(
-    users: NDArray[np.integer],
-    columns: NDArray[np.integer],
-    values: FloatArray,
-    n_users: int,
-    size: int,
+    users: IntArray, columns: IntArray, values: FloatArray, n_users: int, size: int
 ) -> FloatArray:
     """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row.
 
@@ -261,9 +252,7 @@ def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:
     return out
 
 
-def most_popular_columns(
-    popularity: FloatArray, most: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def most_popular_columns(popularity: FloatArray, most: int) -> tuple[IntArray, IntArray]:
     """The ``most`` columns of largest ``popularity``, and the place of each column among them, −1
     for the others.
     """
@@ -274,20 +263,20 @@ def most_popular_columns(
 
 
 def release_moment(
-    curator: Curator, name: str, exact: Callable[[], FloatArray], kept: int, size: int
+    curator: Curator, name: str, exact: Callable[[], FloatArray], n_retained: int, size: int
 ) -> FloatArray:
-    """The noisy second moment, its diagonal zero, over the ``kept`` of ``size`` columns.
+    """The noisy second moment, its diagonal zero, over ``n_retained`` of ``size`` columns.
 
     ``exact`` returns its strict upper triangle. Columns that are left out keep a row and column of
-    noise only: the release has the planned length whatever is kept.
+    noise only: the release has the planned length however many they are.
     """
 
     def padded() -> FloatArray:
         whole = np.zeros((size, size))
-        whole[:kept, :kept] = symmetric(exact(), kept, 1)
+        whole[:n_retained, :n_retained] = symmetric(exact(), n_retained, 1)
         return whole[np.triu_indices(size, 1)]
 
-    return symmetric(curator.release(name, padded), size, 1)[:kept, :kept]
+    return symmetric(curator.release(name, padded), size, 1)[:n_retained, :n_retained]
 
 
 # how often an unknown diagonal is filled: eight times give no other error than four

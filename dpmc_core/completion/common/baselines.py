@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group, MemoryGroup
 from dpmc_core.datasets.ratings import Ratings
 
@@ -33,7 +33,7 @@ class Baseline:
     user_part: FloatArray
     item_part: FloatArray
 
-    def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
+    def predict(self, users: IntArray, items: IntArray) -> FloatArray:
         """The predictions for each pair."""
         return self.user_part[users] + self.item_part[items]
 

@@ -10,9 +10,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.step import FactorModel, Table
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
@@ -112,9 +111,7 @@ def fit_likes(
     shared = penalty * everywhere.T @ everywhere
     each = np.broadcast_to(np.asarray(reg, dtype=np.float64), by_user.n_rows)
 
-    def update(
-        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-    ) -> FloatArray:
+    def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
         gram = np.matmul(a.transpose(0, 2, 1), a) + shared
         gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
         return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
@@ -139,7 +136,7 @@ def residuals(
     ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray
 ) -> FloatArray:
     """What the users' fits leave of their own ``targets``."""
-    return targets - FactorModel(coefficients, features).predict(ratings.users, ratings.items)
+    return targets - ratings.predicted_by(FactorModel(coefficients, features))
 
 
 def left_out_squares(
@@ -174,7 +171,7 @@ def model_with_offsets(
 
 def squared_residuals(ratings: Ratings, model: FactorModel) -> float:
     """Σ (rating − prediction)² over ``ratings``."""
-    error = ratings.values - model.predict(ratings.users, ratings.items)
+    error = ratings.values - ratings.predicted_by(model)
     return float(np.vdot(error, error))
 
 

@@ -113,7 +113,7 @@ def best_dpals(
 def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:
     """Σ_i (½ − min(mean e², C)/C) over the users of the ratings held out (``target``) (1,)."""
     model = learned.model(group)
-    both = [model.predict(target.users, target.items), target.values]
+    both = [target.predicted_by(model), target.values]
     predicted, rated = np.clip(both, target.low, target.high)
     squares = (2 * (predicted - rated) / target.width) ** 2
     held = target.per_user > 0

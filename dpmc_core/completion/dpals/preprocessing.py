@@ -16,17 +16,14 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent, value_clip_of
 from dpmc_core.datasets.ratings import Ratings, spread_bits
 from dpmc_core.privacy.budget import Curator
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +97,7 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
     return np.asarray((spread_bits(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
-def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArray:
+def first_k(users: IntArray, priority: FloatArray, k: int) -> BoolArray:
     """True for the ``k`` ratings of lowest ``priority`` of every user."""
     # by user, then by priority, ties as they stand: one sort of whole numbers is half the time of
     # numpy's lexsort

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group
 from dpmc_core.completion.common.profiles import (
     centre,
@@ -26,7 +25,7 @@ from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, hal
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 
-ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
+ItemSolver = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
 
 _LEAST_RIDGE = 1e-10  # of what a user's system is at most without it
 
@@ -100,9 +99,7 @@ class Rounds:
         block at a time.
         """
 
-        def update(
-            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-        ) -> FloatArray:
+        def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             weight = self._item_weight[rows]
             gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
             return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
@@ -114,9 +111,7 @@ class Rounds:
         """Σ ω e u of every item (n_items×r), e = x − u·v clipped to ±Γ_M."""
         most = self.basis.value_clip
 
-        def update(
-            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-        ) -> FloatArray:
+        def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             root = a[:, :, -1]  # √f: what the user's vector and the value are multiplied by
             left = y - np.matmul(a[:, :, :-1], items[rows][:, :, None])[:, :, 0]
             left = np.clip(left, -most * root, most * root) * self._item_weight[rows, None]
@@ -162,7 +157,7 @@ def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArra
     if basis.public is not None:
         pool = group.pool
         tastes = own_tastes(values, left, basis.public, pool)
-        left -= FactorModel(tastes, basis.public).predict(values.users, values.items)
+        left -= values.predicted_by(FactorModel(tastes, basis.public))
     left = np.clip(left, -basis.value_clip, basis.value_clip)
     return replace(values, values=left), base, tastes
 

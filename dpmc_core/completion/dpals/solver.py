@@ -14,9 +14,8 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
@@ -205,7 +204,7 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     out = np.zeros((int(np.count_nonzero(basis.frequent)) + 1, len(upper[0]) + rank))
     place = _places(basis)
 
-    def collect(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def collect(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
         out[place[rows], : len(upper[0])] = gram[:, *upper]
         out[place[rows], len(upper[0]) :] = right
         return right
@@ -216,7 +215,7 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     return out
 
 
-def _places(basis: Basis) -> NDArray[np.intp]:
+def _places(basis: Basis) -> IntArray:
     """Where a frequent item's statistics stand in what is released; -1 for the others."""
     place = np.full(len(basis.frequent), -1)
     place[basis.frequent] = np.arange(np.count_nonzero(basis.frequent))
@@ -240,7 +239,7 @@ def _solved_in_blocks(
     n_learned = int(np.count_nonzero(frequent))
     streams = curator.stream("gram", n_learned), curator.stream("right", n_learned)
 
-    def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def solve(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
         gram, right = _released(gram, right, place[rows], streams)
         return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
 
@@ -256,7 +255,7 @@ def _solved_in_blocks(
 
 
 def _released(
-    gram: FloatArray, right: FloatArray, places: NDArray[np.intp], streams: tuple[Stream, Stream]
+    gram: FloatArray, right: FloatArray, places: IntArray, streams: tuple[Stream, Stream]
 ) -> tuple[FloatArray, FloatArray]:
     """What leaves of the statistics of items at these ``places``.
 

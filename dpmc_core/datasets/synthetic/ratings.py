@@ -6,10 +6,9 @@ their ground truth, so error on the whole matrix can be measured.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
@@ -132,11 +131,7 @@ def skewed(
 
 
 def add_products(
-    values: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    users: NDArray[np.int64],
-    items: NDArray[np.int64],
+    values: FloatArray, left: FloatArray, right: FloatArray, users: IntArray, items: IntArray
 ) -> None:
     """Add to ``values`` what the factors say at their cells, in pieces: the gathered factors of 20M
     ratings would not fit.
@@ -148,8 +143,8 @@ def add_products(
 
 def _observed(
     truth: Truth,
-    users: NDArray[np.int64],
-    items: NDArray[np.int64],
+    users: IntArray,
+    items: IntArray,
     low: float,
     high: float | None,
     name: str,
@@ -175,7 +170,7 @@ def _observed(
 
 def distinct_pairs(
     user_weight: FloatArray, item_weight: FloatArray, count: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> IntArray:
     """``count`` different cells, drawn by weight with no user or item expected to fill more than
     half of its line.
 

@@ -4,7 +4,6 @@ The last are ledgers as files: one to be counted, and those of the page to take 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +12,12 @@ from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.worker.reading import account
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.planning.project import Item, Project, share_out_after
-from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
+from dpmc_core.privacy import Ledger, Release, Statement
 from dpmc_core.privacy.account import choice_epsilon, tightest
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
-from dpmc_core.wording import power, three
+from dpmc_core.wording import JsonObject, power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import DEFINITIONS, MANY, MODES, Question
 from pages.parts.frame import drag, python_lines
@@ -251,7 +250,7 @@ def sampling(counts: Counts) -> None:
                     *map(min, sampled_epsilons(Ledger(tuple(sampled)), deltas), of_all[noise.name])
                 ]
     except DPMCError as error:
-        st.info(controls.plain(str(error)))
+        st.info(controls.plain(error))
         return
     at = deltas.index(question.delta)
     totals = "; ".join(
@@ -318,8 +317,7 @@ def statement_card(title: str, statement: Statement) -> None:
             three(statement.epsilon),
         )
         st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
-        odds = odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
-        st.caption(f"{odds} The tab *Attacker* draws the best attack on this noise.")
+        st.caption(f"{statement.odds} The tab *Attacker* draws the best attack on this noise.")
         st.caption(
             f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}."
         )
@@ -395,7 +393,7 @@ def _needed(question: Question, mechanisms: list[Mechanism], shapes: list[Releas
             + (_LOOSE if question.loose else "Tightest count for each, right to 0.2 %.")
         )
     except DPMCError as error:
-        st.warning(controls.plain(str(error)))
+        st.warning(controls.plain(error))
 
 
 def least_noise(counts: Counts, shapes: list[Release]) -> None:
@@ -427,14 +425,14 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
 
 def _least_of_each(
     question: Question, titles: list[str], shapes: list[Release]
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+) -> list[JsonObject]:
+    rows: list[JsonObject] = []
     with st.spinner("Searching the least noise…"):
         for title, shape in zip(titles, shapes, strict=True):
             try:
                 noise = question.least(shape)
             except DPMCError as error:
-                st.warning(controls.plain(str(error)))
+                st.warning(controls.plain(error))
                 continue
             rows.append(
                 {"noise": title, "standard deviation": noise.std, "variance": noise.variance}
@@ -512,7 +510,7 @@ def _left(name: str, content: bytes, delta: float) -> str:
     except OF_THE_FILE as error:
         if isinstance(error, ParameterError) and error.name == "neighbours":
             return "What is left can be said of ledgers about one record (one person) only."
-        return f"**Left**: {controls.plain(str(error))}"
+        return f"**Left**: {controls.plain(error)}"
     (release,) = allocation.releases
     nominal = "" if allocation.ledger.sound else "nominal "
     return (

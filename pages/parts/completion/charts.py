@@ -160,7 +160,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     rows, lines = [], []
     for k, named in enumerate(results):
         test = named.result.split.test
-        predicted = clipped(named.result.model.predict(test.users, test.items), test)
+        predicted = clipped(test.predicted_by(named.result.model), test)
         actual = _rounded(test)
         frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
             "predicted"
@@ -199,7 +199,7 @@ def errors(results: Sequence[Named]) -> Drawn:
     rows["error"] = middle
     for named in results:
         test = named.result.split.test
-        error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
+        error = clipped(test.predicted_by(named.result.model), test) - test.values
         height, _ = np.histogram(error, edges, density=True)
         rows[named.label] = height
         steps = {"line": named.look.line(shape="hvh"), "marker": named.look.mark(maxdisplayed=9)}

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.experiments.presets import PEOPLE, WELL_REGULARISED, preset
-from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy import odds_sentence
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import study_view, texts
@@ -222,9 +222,7 @@ def protection(result: RunResult | RecommendResult) -> None:
         )
     else:
         given = f"If the {', '.join(statement.uncovered)} were public: " * bool(statement.uncovered)
-        st.caption(
-            given + odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
-        )
+        st.caption(given + statement.odds)
     counted(statement)
 
 

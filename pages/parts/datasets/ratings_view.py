@@ -41,7 +41,7 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
         with st.spinner("Reading…"):
             ratings = ratings_of(data)
     except DPMCError as error:
-        st.error(controls.plain(str(error)))
+        st.error(controls.plain(error))
         return
     top = most_rated(ratings)
     own = user_datasets.is_own(chosen.name)

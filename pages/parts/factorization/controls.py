@@ -5,12 +5,11 @@ Its widgets, from them to fields of ``RunSpec``, and all of them as what is ``As
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.config import Choice, parameters
+from dpmc_core.config import Choice, Settings, parameters
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import DocumentData, ImageData, TermCountData, config_of
 from dpmc_core.errors import DPMCError, ParameterError
@@ -96,9 +95,9 @@ def dataset_choice(question: str) -> str:
     return controls.choice("Data", "f_data", fit, usual, then=_use_data)
 
 
-def data_controls(name: str, question: str) -> dict[str, Any]:
+def data_controls(name: str, question: str) -> Settings:
     """How many images or documents, spoiled or not, and which words count."""
-    fields: dict[str, Any] = {}
+    fields: Settings = {}
     dataset_entry = entry(name)
     with controls.place():
         if dataset_entry.synthetic:
@@ -153,7 +152,7 @@ def _word_list(dataset_entry: Entry) -> str:
     return controls.choice(rule.label, key, offered, rule.names[0], help=meaning)
 
 
-def method_controls(dataset: str, question: str) -> dict[str, Any]:
+def method_controls(dataset: str, question: str) -> Settings:
     """How many parts, and the steps of each form."""
     if question == "parts":
         return {"rank": 2}  # the study sets its own, from 2 on
@@ -165,9 +164,9 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     return fields
 
 
-def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:
+def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> Settings:
     """Total ε, in ``row``; noise, ε of a round, and what belongs to each private form."""
-    fields: dict[str, Any] = {}
+    fields: Settings = {}
     own = question != "compare" and STUDIES["factorization"][question].own_epsilon
     with controls.place():
         fields["mechanism"] = (
@@ -217,7 +216,7 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     return fields
 
 
-def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[str, Any]]:
+def side_by_side(shared: Settings, privacy: Settings) -> list[Settings]:
     """The fields of the four runs that are compared: one more with spoiled images, and one where
     the published form is to run without noise too.
     """
@@ -225,7 +224,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
     usual = parameters(RobustConfig)
     outliers = {"outlier_penalty": usual["outlier_penalty"].default} if spoiled else {}
     shared = {**shared, "delta": privacy["delta"]}
-    noise: dict[str, Any] = {
+    noise: Settings = {
         name: privacy[name]
         for name in ("mechanism", "alpha", "epsilon", "neighbours")
         if name in privacy
@@ -243,7 +242,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         "start": privacy["start"],
         "sampling_rate": privacy["sampling_rate"],
     }
-    runs: list[dict[str, Any]] = [
+    runs: list[Settings] = [
         {"algorithm": "nmf", **({"inner": usual["inner"].default} if spoiled else {})}
     ]  # beside robust NMF: as many steps
     if spoiled:
@@ -266,8 +265,8 @@ class Asked:
     """A question, the fields its runs share, those about privacy, and how many seeds."""
 
     question: str
-    shared: dict[str, Any]
-    privacy: dict[str, Any]
+    shared: Settings
+    privacy: Settings
     seeds: int
 
     @property
@@ -324,7 +323,7 @@ def form(row: DeltaGenerator) -> Asked:
     seeds = 1
     with row:
         question = controls.choice("Question", "f_question", QUESTIONS, "compare")
-        shared: dict[str, Any] = {"dataset": dataset_choice(question)}
+        shared: Settings = {"dataset": dataset_choice(question)}
     name = entry(shared["dataset"]).name
     with controls.settings():
         with controls.place():

@@ -18,7 +18,6 @@ from dpmc_core.experiments import FactorResult, RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
-from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import csv_text, finite, signed, three
 from pages.parts.factorization import charts as factor_charts
@@ -592,7 +591,7 @@ def _account(item: Learned) -> None:
             )
         else:
             st.markdown(f":material/shield: {statement.label}")
-            st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+            st.caption(statement.odds)
         st.caption(
             f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
             f"{statement.how}."

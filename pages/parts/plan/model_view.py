@@ -285,7 +285,7 @@ def _kept_search(plan: ModelPlan) -> Search | None:
         finally:
             user_data.say_from_file(runs)
     except DataError as error:  # a run ended in an error
-        st.info(controls.plain(str(error)), icon=":material/block:")
+        st.info(controls.plain(error), icon=":material/block:")
     except StoreError as error:
         st.warning(controls.plain(run_store.public_message(error)), icon=":material/database_off:")
     return None
