@@ -128,12 +128,12 @@ class Config:
         return json.dumps(self.as_dict(), sort_keys=True)
 
 
-def values_of(config: Config) -> dict[str, Any]:
+def values_of(config: Config) -> Settings:
     """The values of a config's parameters, JSON-able."""
     return {name: getattr(config, name) for name in parameters(type(config))}
 
 
-def changed(config: Config) -> dict[str, Any]:
+def changed(config: Config) -> Settings:
     """Those that differ from their defaults."""
     usual = parameters(type(config))
     return {n: v for n, v in values_of(config).items() if v != usual[n].default}

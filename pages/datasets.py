@@ -28,7 +28,7 @@ def look(request: Asked) -> None:
         try:
             sample_view.samples_of_entry(chosen)
         except DPMCError as error:
-            st.error(controls.plain(str(error)))
+            st.error(controls.plain(error))
     else:
         ratings_view.ratings_of_entry(chosen, request.zeros)
     if not user_datasets.is_own(request.name):

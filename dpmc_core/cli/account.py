@@ -8,16 +8,7 @@ from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.mechanism import build_noise
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import FAMILIES
-from dpmc_core.privacy import (
-    Ledger,
-    Release,
-    Statement,
-    least_noise,
-    odds_sentence,
-    read_ledger,
-    state,
-    subject,
-)
+from dpmc_core.privacy import Ledger, Release, Statement, least_noise, read_ledger, state
 from dpmc_core.privacy.account import choice_epsilon
 from dpmc_core.wording import JsonObject, finite, three
 
@@ -146,7 +137,7 @@ def _print_account(
             f"  {answer.title:<27} ε = {three(answer.epsilon):<10} δ = {answer.delta:g}{note}{mark}"
         )
     print(f"accounting {statement.how}")
-    print(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+    print(statement.odds)
     for caveat in statement.caveats:
         print(f"  - {caveat}")
     if calibrated is not None:

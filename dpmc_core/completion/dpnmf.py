@@ -28,13 +28,13 @@ from scipy import sparse
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
-from dpmc_core.completion.dpals.rounds import symmetric_of
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.ledger import Release, draw
+from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, NominalEpsilon, ReleaseVariance
 
 MOST_RANK = 32
@@ -80,9 +80,8 @@ def dpnmf(
     """
     del workers
     check_rank(ratings, config.rank)
-    rank, shape = config.rank, (ratings.n_users, ratings.n_items)
-    table = sparse.csr_array((ratings.values, (ratings.users, ratings.items)), shape=shape)
-    there = sparse.csr_array((np.ones(len(ratings)), (ratings.users, ratings.items)), shape=shape)
+    rank = config.rank
+    table, there = (ratings.table(one) for one in (ratings.values, np.ones(len(ratings))))
     shift = functional_sensitivity(rank, max(abs(ratings.low), abs(ratings.high)))
     items = rng.random((ratings.n_items, rank))
     users = rng.random((ratings.n_users, rank))
@@ -110,13 +109,13 @@ def dpnmf(
             )
             # the polynomial's linear coefficient is −2 Σ x u, its mixed ones twice the matrix entry
             linear = linear + noise[:, :rank] / 2
-            entries = symmetric_of(noise[:, rank:], rank)
+            entries = symmetric(noise[:, rank:], rank)
             quadratic = quadratic + entries * (1 + np.eye(rank)) / 2
             quadratic, linear = _towards_the_average(quadratic, linear, config.mechanism.std)
             releases = (release,)
         items = _fit(quadratic, linear, config.reg, items)
         model = FactorModel(users, items)
-        left = ratings.values - model.predict(ratings.users, ratings.items)
+        left = ratings.values - ratings.predicted_by(model)
         squares = float(left @ left)
         penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
         yield Step(iteration, model, squares, squares + penalty, releases)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.arrays import FloatArray
@@ -34,7 +33,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
-from dpmc_core.privacy.moments import clip_rows, row_norms
+from dpmc_core.privacy.moments import clip_rows, row_norms, symmetric
 from dpmc_core.privacy.noise import ReleaseSigma, TotalEpsilon
 
 _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
@@ -105,20 +104,15 @@ def frank_wolfe(
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
     own = own_means(ratings)
     values = clip_rows(ratings.users, ratings.values - own[ratings.users], n_users, norm, bound)
-    nuclear = config.nuclear * (ratings.high - ratings.low) / 2 * math.sqrt(n_users * n_items)
+    nuclear = config.nuclear * ratings.width / 2 * math.sqrt(n_users * n_items)
     users, items = np.zeros((n_users, rounds)), np.zeros((n_items, rounds))
     fitted = np.zeros(len(ratings))
     upper = np.triu_indices(n_items)
     for k in range(rounds):
         residual = clip_rows(ratings.users, fitted - values, n_users, norm, bound)
-        table = sparse.csr_array(
-            (residual, (ratings.users, ratings.items)), shape=(n_users, n_items)
-        )
+        table = ratings.table(residual)
         released = curator.release("squares", (table.T @ table).toarray()[upper])
-        square = np.zeros((n_items, n_items))
-        square[upper] = released
-        square += np.triu(square, 1).T
-        direction, strength = _leading(square, rng)
+        direction, strength = _leading(symmetric(released, n_items), rng)
         strength = math.sqrt(max(strength, 0.0) + 2 * curator.std("squares") * math.sqrt(n_items))
         step = np.asarray(table @ direction) / max(strength, 1e-12)
         users[:, :k] *= 1 - 1 / rounds
@@ -150,7 +144,7 @@ def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, 
 
 def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
     k = min(config.items_per_user, ratings.n_items)
-    return math.sqrt(k) * max(ratings.high - ratings.low, 1e-12) / 4
+    return math.sqrt(k) * max(ratings.width, 1e-12) / 4
 
 
 def _assembled(users: FloatArray, items: FloatArray, own: FloatArray) -> FactorModel:

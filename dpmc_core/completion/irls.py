@@ -107,34 +107,30 @@ def learn_irls(
 irls = in_memory(learn_irls, as_given=True)
 
 
+_IRLS = Algorithm(
+    name="irls",
+    title="IRLS",
+    summary="The item pass uses the Huber loss, solved by K reweighted least squares, each "
+    "with fresh noise.",
+    source="huber-paper, Algorithms 2 and 3; huber-thesis, section 4.6",
+    tuned="MovieLens 100K",
+    config=IRLSConfig,
+    order=2,
+    noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
+    unit="rating",
+    prepare=with_mechanism,
+    rate=irls,
+    learn=learn_irls,
+)
 ALGORITHMS = (
-    Algorithm(
-        name="irls",
-        title="IRLS",
-        summary="The item pass uses the Huber loss, solved by K reweighted least squares, each "
-        "with fresh noise.",
-        source="huber-paper, Algorithms 2 and 3; huber-thesis, section 4.6",
-        tuned="MovieLens 100K",
-        config=IRLSConfig,
-        order=2,
-        noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
-        unit="rating",
-        prepare=with_mechanism,
-        rate=irls,
-        learn=learn_irls,
-    ),
-    Algorithm(
+    _IRLS,
+    replace(
+        _IRLS,
         name="irls-2",
         title="IRLS-2",
         summary="IRLS with K = 2 reweightings per item pass: the papers' cheap variant.",
         source="huber-paper, section 4 (Tables 4 and 5)",
-        tuned="MovieLens 100K",
         config=IRLS2Config,
         order=3,
-        noise=(ReleaseVariance, NominalEpsilon, TotalEpsilon),
-        unit="rating",
-        prepare=with_mechanism,
-        rate=irls,
-        learn=learn_irls,
     ),
 )

@@ -13,11 +13,11 @@ the budget is split once, and everything after the last release is free.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
@@ -40,11 +40,12 @@ from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
     clip_rows,
+    most_popular_columns,
+    release_moment,
     second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
-    symmetric,
 )
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -85,31 +86,22 @@ def release_item_factors(
     n_users = float(curator.release("users", lambda: people.total(_present))[0])
     shift = curator.shift("tastes") if curator.private else math.inf
     n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
-    # items that are left out keep a row and column of noise only: the release has the planned
-    # length whatever is kept
-    best = np.argsort(-offsets.popularity, kind="stable")[:size]
-    place = np.full(people.n_items, -1)
-    place[best[:n_retained]] = np.arange(n_retained)
+    best, place = most_popular_columns(offsets.popularity, n_retained)
     weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
 
     def released(name: str, profile: Profile | None) -> FloatArray:
         """The noisy symmetric second moment over the kept items."""
-
-        def exact() -> FloatArray:
-            whole = np.zeros((size, size))
-            triangle = people.total(_moment, place, n_retained, weight, norm, profile, unit)
-            whole[:n_retained, :n_retained] = symmetric(triangle, n_retained)
-            return whole[np.triu_indices(size, 1)]
-
-        return symmetric(curator.release(name, exact), size)[:n_retained, :n_retained]
+        args = place, n_retained, weight, norm, profile, unit
+        exact = partial(people.total, _moment, *args)
+        return release_moment(curator, name, exact, n_retained, size)
 
     often = _together(released("together", None), curator.std("together"))
     moved = released("tastes", profile)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
     raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
-    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * (people.high - people.low)
+    length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * people.width
     factors = np.zeros((people.n_items, len(strengths)))
-    factors[best[:n_retained]] = raw_factors * (longest / np.maximum(length, longest))[:, None]
+    factors[best] = raw_factors * (longest / np.maximum(length, longest))[:, None]
     return factors
 
 
@@ -135,7 +127,7 @@ def _present(group: Group) -> FloatArray:
 
 def _moment(
     group: Group,
-    place: NDArray[np.integer],
+    place: IntArray,
     n_retained: int,
     weight: FloatArray,
     norm: int,
@@ -152,7 +144,7 @@ def _moment(
     values = user_weights(taken, weight, norm)
     if profile is not None:
         values = values * profile.left(group)[inside] / unit
-        clip = RESIDUAL_CLIP * (ratings.high - ratings.low)
+        clip = RESIDUAL_CLIP * ratings.width
         values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
     return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
 
@@ -219,7 +211,7 @@ def learn_one_shot_moments(
     norm, size = norm_of(config.budget), _size(people, config)
     public = public_features(people, config.item_features)
     curator = Curator(plan(_parts(people, norm, size), config.budget), rng, journal)
-    width = people.high - people.low
+    width = people.width
     offsets = release_offsets(people, curator, norm, public)
     first = Profile(
         offsets.offset + centre(people),
@@ -253,18 +245,17 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
     Reads the matrix's sizes and scale, and no rating. ∞ without noise.
     """
     size = min(MOST_ITEMS, people.n_items)
-    if config.budget is None or size < 2:
+    if size < 2:
         return math.inf
-    planned = plan(_parts(people, config.budget.norm, size), config.budget)
-    assert planned is not None
-    signal = people.n_users * shift_of(planned["tastes"])
+    planned = plan(_parts(people, norm_of(config.budget), size), config.budget)
+    signal = people.n_users * shift_of(planned, "tastes")
     all_alike = max(float(size), WORTH_IT) if signal >= ALIKE_WORTH_IT * size else 0.0
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
 
 
 def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
-    clip = RESIDUAL_CLIP * (people.high - people.low)
+    clip = RESIDUAL_CLIP * people.width
     *shares, last = (
         FIRST_SHARES
         if not size
@@ -316,8 +307,7 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
     ratings, each left out in turn, cut to ±3 (1,). Its sign decides whether slopes stay.
     """
     ratings, reg = group.ratings, profile.reg
-    targets = ratings.values - profile.base[ratings.items]
-    pool = group.pool
+    targets, pool = profile.targets(group), group.pool
     without, with_slopes = (
         left_out_squares(
             ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg

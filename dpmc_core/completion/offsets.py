@@ -48,7 +48,7 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, norm_of, plan
-from dpmc_core.privacy.moments import clip_rows, normalised, sum_part, totals
+from dpmc_core.privacy.moments import clip_rows, normalised, sum_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 _GRID, _ROUNDS, _ENOUGH = 120, 60, 5000  # possible popularities, rounds of EM, numbers it reads
@@ -172,7 +172,7 @@ def offset_parts(
     """The five sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """
-    clip = DEVIATION_CLIP * (people.high - people.low)
+    clip = DEVIATION_CLIP * people.width
     popularity, weights, deviations = shares
     planned = {
         "spread": ("how far ratings lie from their user's mean", 1.0, SPREAD_SHARE),
@@ -220,7 +220,7 @@ def release_offsets(
     (``OFFSET_SD``)² before the first round and what that leaves before the second. Public
     ``features`` (n_items×q, centred and within ±1) are further columns of that regression.
     """
-    width, n_items = people.high - people.low, people.n_items
+    width, n_items = people.width, people.n_items
     (apart,) = curator.release("spread", lambda: people.total(_variances)) / people.n_users
     spread = _spread(apart, curator.std("spread") / people.n_users)
     even = np.ones(n_items)
@@ -257,11 +257,10 @@ def release_offsets(
 def _variances(group: Group) -> FloatArray:
     """The sum of users' min(v_i/v₀, 2) − 1 (1,), as the module derives."""
     ratings = group.ratings
-    users, n_users = ratings.users, ratings.n_users
-    counts = np.maximum(np.bincount(users, minlength=n_users), 1)
-    means = totals(users, ratings.values, n_users) / counts
-    squares = totals(users, (ratings.values - means[users]) ** 2, n_users)
-    usual = (USER_SD * (ratings.high - ratings.low)) ** 2
+    counts = np.maximum(ratings.per_user, 1)
+    means = ratings.by_user(ratings.values) / counts
+    squares = ratings.by_user((ratings.values - means[ratings.users]) ** 2)
+    usual = (USER_SD * ratings.width) ** 2
     return np.array([np.sum(np.minimum((squares / usual + 1) / counts, 2.0) - 1)])
 
 
@@ -276,7 +275,7 @@ def _spread(apart: float, std: float) -> float:
 def _weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
     """Σ w_ij of each item (n_items,)."""
     ratings = group.ratings
-    return totals(ratings.items, user_weights(ratings, item_weight, norm), ratings.n_items)
+    return ratings.by_item(user_weights(ratings, item_weight, norm))
 
 
 def _deviations(
@@ -289,9 +288,9 @@ def _deviations(
     left = replace(ratings, values=ratings.values - offsets[ratings.items])
     deviations = user_weights(ratings, item_weight, norm)
     deviations = deviations * (left.values - own_means(left)[ratings.users]) / spread
-    clip = DEVIATION_CLIP * (ratings.high - ratings.low)
+    clip = DEVIATION_CLIP * ratings.width
     deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
-    return totals(ratings.items, deviations, ratings.n_items)
+    return ratings.by_item(deviations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,17 +303,17 @@ class Profile:
     features: FloatArray
     reg: float
 
+    def targets(self, group: Group) -> FloatArray:
+        """What the users' ratings have beyond ``base``."""
+        return group.ratings.values - self.base[group.ratings.items]
+
     def fits(self, group: Group) -> FloatArray:
         """Every user's coefficients (n_users×p)."""
-        ratings = group.ratings
-        targets = ratings.values - self.base[ratings.items]
-        return fit_users(ratings, targets, self.features, self.reg, group.pool)
+        return fit_users(group.ratings, self.targets(group), self.features, self.reg, group.pool)
 
     def left(self, group: Group) -> FloatArray:
         """What the users' fits leave of their ratings."""
-        ratings = group.ratings
-        targets = ratings.values - self.base[ratings.items]
-        return residuals(ratings, targets, self.features, self.fits(group))
+        return residuals(group.ratings, self.targets(group), self.features, self.fits(group))
 
     def model(self, group: Group) -> FactorModel:
         """What each user adds alone to what was released: their own coefficients."""

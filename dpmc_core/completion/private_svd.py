@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from dpmc_core.completion.common.parameters import Rank
 from dpmc_core.completion.common.population import Whole
@@ -19,7 +18,6 @@ from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     model_with_offsets,
-    residuals,
     squared_residuals,
 )
 from dpmc_core.completion.common.step import Step, check_rank
@@ -28,7 +26,13 @@ from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, norm_of, plan
-from dpmc_core.privacy.moments import clip_rows, second_moment, second_moment_part, symmetric
+from dpmc_core.privacy.moments import (
+    clip_rows,
+    most_popular_columns,
+    second_moment,
+    second_moment_part,
+    symmetric,
+)
 from dpmc_core.privacy.noise import TotalEpsilon
 
 # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
@@ -59,7 +63,7 @@ def private_svd(
     people = Whole(ratings, workers)
     ratings = people.whole.ratings
     norm = norm_of(config.budget)
-    size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * (ratings.high - ratings.low)
+    size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * ratings.width
     parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
     if size >= 2:
         parts["covariance"] = second_moment_part(
@@ -69,15 +73,13 @@ def private_svd(
     offsets = release_offsets(people, curator, norm)
     base = offsets.offset + centre(ratings)
     one = np.ones((ratings.n_items, 1))
-    targets = ratings.values - base[ratings.items]
-    means = Profile(base, one, MEAN_PULL).fits(people.whole)
-    left = np.clip(residuals(ratings, targets, one, means), -clip, clip)
+    profile = Profile(base, one, MEAN_PULL)
+    means = profile.fits(people.whole)
+    left = np.clip(profile.left(people.whole), -clip, clip)
     vectors = np.zeros((ratings.n_items, 0))
     projected = np.zeros((ratings.n_users, 0))
     if size >= 2:
-        best = np.argsort(-offsets.popularity, kind="stable")[:size]
-        place = np.full(ratings.n_items, -1)
-        place[best] = np.arange(size)
+        best, place = most_popular_columns(offsets.popularity, size)
         inside = place[ratings.items] >= 0
         users, columns = ratings.users[inside], place[ratings.items[inside]]
         weights = user_weights(ratings.take(inside), np.ones(ratings.n_items), norm)
@@ -85,13 +87,10 @@ def private_svd(
         noisy = curator.release(
             "covariance", second_moment(users, columns, rows, ratings.n_users, size)
         )
-        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size))
+        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size, 1))
         vectors = np.zeros((ratings.n_items, min(config.rank, size)))
         vectors[best] = eigenvectors[:, ::-1][:, : config.rank]
-        table = sparse.csr_array(
-            (left, (ratings.users, ratings.items)), shape=(ratings.n_users, ratings.n_items)
-        )
-        projected = np.asarray(table @ vectors)
+        projected = np.asarray(ratings.table(left) @ vectors)
     model = model_with_offsets(base, np.hstack([one, vectors]), np.hstack([means, projected]))
     squares = squared_residuals(ratings, model)
     yield Step(1, model, squares, squares, curator.made(), curator.rest())

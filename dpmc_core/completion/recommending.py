@@ -9,13 +9,19 @@ served without taking part ("visitors", dpals-paper D.1) add to nothing that lea
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
-from dpmc_core.completion.common.profiles import fit_likes, squared_residuals, together
-from dpmc_core.completion.common.step import FactorModel, Step
+from dpmc_core.completion.common.profiles import (
+    fit_likes,
+    model_with_offsets,
+    squared_residuals,
+    together,
+)
+from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.kernel.solve import group_rows
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.completion.offsets import user_weights
@@ -24,12 +30,12 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan, shift_of
 from dpmc_core.privacy.moments import (
+    most_popular_columns,
+    release_moment,
     second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
-    symmetric,
-    totals,
 )
 from dpmc_core.privacy.noise import TotalEpsilon
 
@@ -81,14 +87,7 @@ def most_popular(
     """
     norm = norm_of(config.budget)
     curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
-    yield _step(
-        1,
-        likes,
-        np.zeros((likes.n_users, 0)),
-        np.zeros((likes.n_items, 0)),
-        _released(likes, curator, norm),
-        curator,
-    )
+    yield _step(1, likes, _released(likes, curator, norm), curator)
 
 
 def moments_of_likes(
@@ -120,12 +119,11 @@ def moments_of_likes(
         n_users = float(curator.release("users", np.array([float(np.unique(likes.users).size)]))[0])
     popularity = _released(likes, curator, norm)
     served = together(likes, visitors)
-    none = np.zeros((likes.n_items, 0))
-    yield _step(1, likes, np.zeros((likes.n_users, 0)), none, popularity, curator)
+    yield _step(1, likes, popularity, curator)
 
-    factors = (
-        _factors(likes, popularity, n_users, config.rank, size, curator, norm) if second else none
-    )
+    factors = np.zeros((likes.n_items, 0))
+    if second:
+        factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm)
     public = public_features(likes, config.item_features)
     if public is not None:
         factors = np.hstack([factors, (TASTE if factors.shape[1] else TASTE_ALONE) * public])
@@ -141,7 +139,7 @@ def moments_of_likes(
                 factors.shape[1],
             )
             users = fit_likes(side, factors, REG, PENALTY, factors, pool)
-    yield _step(2, likes, users, factors, popularity, curator)
+    yield _step(2, likes, popularity, curator, users, factors)
 
 
 def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
@@ -149,11 +147,10 @@ def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
     held-out ones included: reads sizes, and no rating. ∞ without noise.
     """
     size = min(MOST_ITEMS, likes.n_items)
-    if config.budget is None or size < 2:
+    if size < 2:
         return math.inf
-    planned = plan(_parts(likes, config.budget.norm, size), config.budget)
-    assert planned is not None
-    return likes.n_users * shift_of(planned["together"]) / ITEMS_PER_SIGNAL
+    planned = plan(_parts(likes, norm_of(config.budget), size), config.budget)
+    return likes.n_users * shift_of(planned, "together") / ITEMS_PER_SIGNAL
 
 
 def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:
@@ -182,7 +179,7 @@ def _popularity(likes: Ratings, norm: int, share: float) -> Part:
 def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
     """The noisy sum of weights of each item (n_items,)."""
     weights = user_weights(likes, np.ones(likes.n_items), norm)
-    return curator.release("popularity", totals(likes.items, weights, likes.n_items))
+    return curator.release("popularity", likes.by_item(weights))
 
 
 def _factors(
@@ -204,40 +201,25 @@ def _factors(
         weights = np.sort(floored)[::-1][:size] ** 2 / max(n_users, 1.0)
         wanted = int(np.count_nonzero(weights * curator.shift("together") >= WEIGHT_WORTH_IT))
         n_retained = min(max(wanted, FEWEST_ITEMS), size)
-    # items that are left out keep a row and column of noise only: the release has the planned
-    # length whatever is kept
-    best = np.argsort(-floored, kind="stable")[:size]
-    place = np.full(likes.n_items, -1)
-    place[best[:n_retained]] = np.arange(n_retained)
+    best, place = most_popular_columns(floored, n_retained)
     inside = likes.take(place[likes.items] >= 0)
     weights = user_weights(inside, floored**-POPULARITY_POWER, norm)
-    exact = np.zeros((size, size))
-    exact[:n_retained, :n_retained] = symmetric(
-        second_moment(inside.users, place[inside.items], weights, likes.n_users, n_retained),
-        n_retained,
-    )
-    noisy = curator.release("together", exact[np.triu_indices(size, 1)])
-    vectors, strengths = shrink_off_diagonal(
-        symmetric(noisy, size)[:n_retained, :n_retained], curator.std("together"), rank
-    )
+    rows = inside.users, place[inside.items], weights, likes.n_users, n_retained
+    noisy = release_moment(curator, "together", partial(second_moment, *rows), n_retained, size)
+    vectors, strengths = shrink_off_diagonal(noisy, curator.std("together"), rank)
     factors = np.zeros((likes.n_items, len(strengths)))
     if len(strengths):
-        factors[best[:n_retained]] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
+        factors[best] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
     return factors
 
 
 def _step(
-    iteration: int,
-    likes: Ratings,
-    users: FloatArray,
-    items: FloatArray,
-    popularity: FloatArray,
-    curator: Curator,
+    iteration: int, likes: Ratings, popularity: FloatArray, curator: Curator, *factors: FloatArray
 ) -> Step:
+    """The step whose scores are popularity and, if any, users' and items' ``factors``."""
     first = POPULAR_WEIGHT * popularity / max(float(popularity.max()), 1e-12)
-    model = FactorModel(
-        np.column_stack([np.ones(len(users)), users]), np.column_stack([first, items])
-    )
+    users, items = factors or (np.zeros((likes.n_users, 0)), np.zeros((likes.n_items, 0)))
+    model = model_with_offsets(first, items, users)
     squares = squared_residuals(likes, model)
     return Step(iteration, model, squares, squares, curator.made(), curator.rest())
 

@@ -33,8 +33,7 @@ from dpmc_core.completion.common.parameters import ItemsPerUser, Penalty, Rank
 from dpmc_core.completion.common.population import Learning, Population, in_memory
 from dpmc_core.completion.common.step import check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, value_clip_of
-from dpmc_core.completion.dpals.preprocessing import Preparation
-from dpmc_core.completion.dpals.rounds import Basis
+from dpmc_core.completion.dpals.preprocessing import Basis
 from dpmc_core.completion.dpals.solver import FARTHEST, LearnedItems, gradients
 from dpmc_core.config import Config, parameters
 from dpmc_core.limits import Limit
@@ -132,10 +131,13 @@ def _basis(people: Population, config: SGLDConfig) -> Basis:
     """Everybody's ratings of all items, by weights that are the same for all of a user's."""
     ones, k = np.ones(people.n_items), min(config.items_per_user, people.n_items)
     shared = DPALSConfig(
-        rank=config.rank, reg=config.reg, items_per_user=k, clip_norm=config.clip_norm
+        rank=config.rank,
+        reg=config.reg,
+        items_per_user=k,
+        clip_norm=config.clip_norm,
+        weight_exponent=0.0,
     )
-    even = Preparation(ones > 0, ones, ones, 0.0, k, "weights", 0.0, norm=1, salt=0)
-    return Basis(shared, even, value_clip_of(people, shared), None)
+    return Basis(shared, value_clip_of(people, shared), None, 1, 0, ones > 0, ones, ones)
 
 
 def _rate(people: Population, config: SGLDConfig) -> float:

@@ -83,17 +83,13 @@ class _Residuals:
 
     def __init__(self, ratings: Ratings, rank: int) -> None:
         check_rank(ratings, rank)
-        self._ratings = ratings
+        self._ratings, self.table = ratings, ratings.table
         self._base = next(b for b in fit_baselines(ratings) if b.name == "user + item")
-        self.values = ratings.values - self._base.predict(ratings.users, ratings.items)
+        self.values = ratings.values - ratings.predicted_by(self._base)
         self.rank = min(rank, ratings.n_users - 1, ratings.n_items - 1)
 
-    def table(self, values: FloatArray) -> sparse.csr_array:
-        shape = (self._ratings.n_users, self._ratings.n_items)
-        return sparse.csr_array((values, (self._ratings.users, self._ratings.items)), shape=shape)
-
     def at_ratings(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        return FactorModel(left, right).predict(self._ratings.users, self._ratings.items)
+        return self._ratings.predicted_by(FactorModel(left, right))
 
     def step(self, iteration: int, left: FloatArray, right: FloatArray, penalty: float) -> Step:
         """A step whose objective is ½Σ (x − prediction)² + penalty."""

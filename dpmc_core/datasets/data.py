@@ -27,23 +27,23 @@ from dpmc_core.errors import DataError
 Made = TypeVar("Made")
 
 
-def _cached(make: Callable[..., Made], data: Data, *given: object) -> Made:
+def cached(make: Callable[..., Made], data: Data, *given: object, most: int = 2) -> Made:
     """``make(data, *given)``, or what it gave before: of a user's own set kept with that set, of
-    others by this process.
+    others by this process, the latest ``most`` of them (the largest sets take a gigabyte each).
     """
     result: Made
     if user_datasets.is_own(data.dataset):
         mine = user_datasets.find(data.dataset)
         result = mine.cached((make.__name__, data, *given), lambda: make(data, *given))
     else:
-        result = _shared(make)(data, *given)
+        result = _shared(make, most)(data, *given)
     return result
 
 
 @cache
-def _shared(make: Callable[..., Any]) -> Callable[..., Any]:
-    """``make`` with a memory of its own: the largest sets take a gigabyte each."""
-    return lru_cache(maxsize=2)(make)
+def _shared(make: Callable[..., Any], most: int) -> Callable[..., Any]:
+    """``make`` with a memory of its own."""
+    return lru_cache(maxsize=most)(make)
 
 
 def _make(data: Any) -> Any:
@@ -56,9 +56,9 @@ def ratings_of(data: RatingsData) -> Ratings:
     Raises ``DatasetMissingError`` or ``DataError``.
     """
     if data.top_items is not None:
-        return _cached(_most_rated, _whole(data))
+        return cached(_most_rated, _whole(data))
     if not user_datasets.is_own(data.dataset):
-        return _cached(_make, _whole(data))
+        return cached(_make, _whole(data))
     mine = user_datasets.find(data.dataset)
     if mine.ratings is None:
         raise DataError(f"{mine.entry.title} hold no ratings, which are needed here.")
@@ -73,9 +73,9 @@ def split_of(data: RatingsData, seed: int) -> Split:
     anybody can make.
     """
     if data.split == "random":
-        split = _cached(_split, _whole(data), data.test_fraction, seed)
+        split = cached(_split, _whole(data), data.test_fraction, seed)
     else:
-        split = _cached(_published, _whole(data))
+        split = cached(_published, _whole(data))
     return some_users(split, data.user_share, seed)
 
 
@@ -84,7 +84,7 @@ def user_split_of(data: RatingsData, seed: int) -> UserSplit:
 
     A share ``test_fraction`` of those who like five items or more is held out, by ``seed``.
     """
-    return _cached(_user_split, _whole(data), data.test_fraction, seed)
+    return cached(_user_split, _whole(data), data.test_fraction, seed)
 
 
 def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
@@ -93,13 +93,13 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     Raises ``DatasetMissingError`` or ``DataError``.
     """
     if not clean and data.contaminated:
-        return _cached(_corrupted, data)
+        return cached(_corrupted, data)
     if data.normalisation == "maximum":
-        return _cached(_of_unit_maximum, uncorrupted(data))
+        return cached(_of_unit_maximum, uncorrupted(data))
     if user_datasets.is_own(data.dataset):
         mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
         return mine
-    return _cached(_make, uncorrupted(data))
+    return cached(_make, uncorrupted(data))
 
 
 def uncovered_by(data: Data) -> tuple[str, ...]:

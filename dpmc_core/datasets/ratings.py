@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import printable
-
-IntArray = NDArray[np.int32]
 
 _SHOWN = 80  # characters of a label
 
@@ -148,6 +147,38 @@ class Ratings:
         """Share of the matrix that is observed."""
         return len(self) / (self.n_users * self.n_items)
 
+    @property
+    def width(self) -> float:
+        """How wide the rating scale is."""
+        return self.high - self.low
+
+    @property
+    def per_user(self) -> IntArray:
+        """How many ratings each user has (n_users,)."""
+        return np.bincount(self.users, minlength=self.n_users)
+
+    @property
+    def per_item(self) -> IntArray:
+        """How many ratings each item has (n_items,)."""
+        return np.bincount(self.items, minlength=self.n_items)
+
+    def by_user(self, values: FloatArray) -> FloatArray:
+        """The sum over each user (n_users,) of ``values``, one for each rating."""
+        return np.bincount(self.users, values, self.n_users).astype(np.float64)
+
+    def by_item(self, values: FloatArray) -> FloatArray:
+        """The sum over each item (n_items,) of ``values``, one for each rating."""
+        return np.bincount(self.items, values, self.n_items).astype(np.float64)
+
+    def predicted_by(self, model: Any) -> FloatArray:
+        """What a ``model`` with ``predict(users, items)`` says of each rating."""
+        return np.asarray(model.predict(self.users, self.items))
+
+    def table(self, values: FloatArray) -> sparse.csr_array:
+        """``values``, one for each rating, as a table (n_users×n_items), zero elsewhere."""
+        shape = self.n_users, self.n_items
+        return sparse.csr_array((values, (self.users, self.items)), shape=shape)
+
     def item_label(self, item: int) -> str:
         """The item's title as it is shown, or "item 7" where there is none."""
         return _label(self.item_labels, item, "item")
@@ -167,7 +198,7 @@ class Ratings:
             return label_hashes(self.n_users, self.user_labels, "lottery")
         return np.arange(self.n_users, dtype=np.uint64)
 
-    def take(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> "Ratings":
+    def take(self, index: IntArray | BoolArray) -> "Ratings":
         """The ratings at ``index``, in the same matrix."""
         return replace(
             self, users=self.users[index], items=self.items[index], values=self.values[index]
@@ -176,9 +207,9 @@ class Ratings:
     @classmethod
     def checked(
         cls,
-        users: NDArray[np.integer],
-        items: NDArray[np.integer],
-        values: NDArray[np.floating] | NDArray[np.integer],
+        users: IntArray,
+        items: IntArray,
+        values: NDArray[np.floating] | IntArray,
         *,
         n_users: int | None = None,
         n_items: int | None = None,
@@ -255,8 +286,7 @@ def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
 
     Who rated is counted without noise: the list of items is public only where the ratings are.
     """
-    counts = np.bincount(whole.items, minlength=whole.n_items)
-    chosen = np.sort(np.argsort(-counts, kind="stable")[:count])
+    chosen = np.sort(np.argsort(-whole.per_item, kind="stable")[:count])
     place = np.full(ratings.n_items, -1, dtype=np.int32)
     place[chosen] = np.arange(chosen.size)
     part = ratings.take(place[ratings.items] >= 0)
@@ -320,7 +350,7 @@ def hashes(names: Iterable[str], key: bytes) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def one_sided(of_what: str, held_out: NDArray[np.bool_], fraction: float, seed: int) -> str:
+def one_sided(of_what: str, held_out: BoolArray, fraction: float, seed: int) -> str:
     """What to say where all of those that are held out each alone fall on one side."""
     most = bool(held_out.all())
     return (
@@ -430,7 +460,7 @@ def likes(ratings: Ratings) -> Ratings:
 
     Raises ``DataError`` when nothing was liked.
     """
-    bar = ratings.low + LIKED * (ratings.high - ratings.low)
+    bar = ratings.low + LIKED * ratings.width
     liked = ratings.take(ratings.values >= bar)
     if not len(liked):
         raise DataError(f"{ratings.name}: no rating is {bar:g} or more, so nothing is liked.")
@@ -451,7 +481,7 @@ def user_split(
     """
     fraction = limits.check("test_fraction", fraction)
     liked = likes(ratings)
-    counts = np.bincount(liked.users, minlength=liked.n_users)
+    counts = liked.per_user
     able = np.flatnonzero(counts >= FEWEST)
     if not able.size or able.size == np.count_nonzero(counts) == 1:
         raise DataError(
@@ -479,7 +509,7 @@ def user_split(
     how = (
         f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "
         f"out (of {np.count_nonzero(counts):,} with any), seed {seed}; {QUERY:.0%} of their "
-        f"likes (ratings from {ratings.low + LIKED * (ratings.high - ratings.low):g}) are known "
+        f"likes (ratings from {ratings.low + LIKED * ratings.width:g}) are known "
         "when they are served"
     )
     return UserSplit(

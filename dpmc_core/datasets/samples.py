@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
 
@@ -30,7 +30,7 @@ class Places:
     How many hold nothing is nobody's to know, so what is public of a guarantee is ``given``.
     """
 
-    at: NDArray[np.intp]
+    at: IntArray
     given: int
 
     @classmethod
@@ -38,7 +38,7 @@ class Places:
         """``count`` places that all hold something."""
         return cls(np.arange(count), count)
 
-    def where(self, filled: NDArray[np.bool_]) -> "Places":
+    def where(self, filled: BoolArray) -> "Places":
         """Those that are ``filled`` too, one truth for each of ``at``."""
         return Places(self.at[filled], self.given)
 
@@ -74,7 +74,7 @@ class Samples:
     public_words: bool = False
     drawn: bool = False
     at_maximum: bool = False
-    spoiled: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    spoiled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @property
     def dimension(self) -> int:
@@ -284,7 +284,7 @@ def contaminate(
     return replace(samples, values=values, notes=(*samples.notes, note), spoiled=hit)
 
 
-def subset(samples: Samples, columns: NDArray[np.integer]) -> Samples:
+def subset(samples: Samples, columns: IntArray) -> Samples:
     """Some of the ``columns`` only, in that order; weights of text stay as they are."""
 
     def some(items: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.datasets.own.given import places_among
@@ -170,13 +170,13 @@ def _kind_of(X: Any) -> Any:
     return np.int64 if np.asarray(X).dtype.kind == "i" else np.float64
 
 
-def _whole(pairs: NDArray[Any]) -> NDArray[np.int64]:
+def _whole(pairs: NDArray[Any]) -> IntArray:
     if pairs.shape[1] != 2:
         raise ValueError(_PAIRS)
     return _numbers(pairs, "X")
 
 
-def _numbers(given: Any, name: str) -> NDArray[np.int64]:
+def _numbers(given: Any, name: str) -> IntArray:
     numbers = np.asarray(given)
     if numbers.size == 0:
         raise ValueError(f"{name} is empty.")

@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
 from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.moments import sum_part
@@ -78,7 +77,7 @@ class Selection:
     shorter.
     """
 
-    rows: NDArray[np.intp]
+    rows: IntArray
     idf: FloatArray | None
     lengthened: bool = False
 

@@ -11,9 +11,9 @@ import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, special
 
+from dpmc_core.arrays import BoolArray
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.text import TextFilter, samples_of_counts
 from dpmc_core.errors import DataError, ParameterError
@@ -163,7 +163,7 @@ def _limited(samples: Samples) -> sparse.csc_array:
     """Which words each document has (D×N, ones), at most ``MOST_DIFFERENT`` of them."""
     assert samples.counts is not None
     table = sparse.csc_array(samples.counts, copy=True)
-    keep: NDArray[np.bool_] = np.ones(table.nnz, dtype=bool)
+    keep: BoolArray = np.ones(table.nnz, dtype=bool)
     # by the word alone: by its place in the list it would depend on the other documents' words
     order = np.array([zlib.crc32(word.encode()) for word in samples.words])
     for column in np.flatnonzero(np.diff(table.indptr) > MOST_DIFFERENT):

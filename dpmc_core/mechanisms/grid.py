@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import limits
+from dpmc_core.arrays import IntArray
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms.base import Mechanism
 from dpmc_core.mechanisms.gaussian import Gaussian
@@ -70,7 +70,7 @@ def grid_step(mechanism: Mechanism) -> float:
 
 def sample_on_grid(
     mechanism: Mechanism, size: int, step: float, randbelow: RandBelow = secrets.randbelow
-) -> NDArray[np.int64]:
+) -> IntArray:
     """``size`` independent draws as whole numbers k of grid steps, with P(k) ∝ the density at
     k·``step``, exactly.
 

@@ -13,11 +13,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
@@ -65,7 +64,7 @@ def likeness(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(unit_columns(first).T @ unit_columns(second))
 
 
-def match_parts(reference: FloatArray, other: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+def match_parts(reference: FloatArray, other: FloatArray) -> tuple[IntArray, FloatArray]:
     """For each column of ``reference`` its partner in ``other`` and their cosine, one to one, the
     sum of cosines largest (Hungarian method).
 

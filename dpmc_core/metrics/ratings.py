@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.metrics.intervals import Comparison, half_width
 
@@ -74,9 +73,7 @@ def truth_rmse_clipped(
     return float(np.sqrt(total / (left.shape[0] * right.shape[0])))
 
 
-def top_items(
-    scores: FloatArray, exclude: NDArray[np.integer], count: int = 10
-) -> NDArray[np.intp]:
+def top_items(scores: FloatArray, exclude: IntArray, count: int = 10) -> IntArray:
     """The ``count`` items of highest score (n_items,), best first, without those in ``exclude``.
 
     Ties by item number.
@@ -90,7 +87,7 @@ def top_items(
 RECALL_AT = 20  # k, as the papers report it
 RECALLS_AT = (5, 10, RECALL_AT, 50, 100)  # k of the tables
 _USERS_AT_ONCE = 256
-Scores = Callable[[NDArray[np.integer]], FloatArray]
+Scores = Callable[[IntArray], FloatArray]
 
 
 def recall_by_user(
@@ -109,14 +106,13 @@ def recalls_by_user(
     ``scores_of`` and equal scores: as in ``best_lists``.
     """
     hits = best_lists(scores_of, query, target, max(ks))[1].cumsum(axis=1)
-    counts = np.bincount(target.users, minlength=target.n_users)
-    wanted = counts[counts > 0]
+    wanted = target.per_user[target.per_user > 0]
     return np.array([hits[:, min(k, hits.shape[1]) - 1] / np.minimum(k, wanted) for k in ks])
 
 
 def best_lists(
     scores_of: Scores, query: Ratings, target: Ratings, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+) -> tuple[IntArray, BoolArray]:
     """The best k items of each user with a ``target``, best first, and which of them are targets
     (both users×min(k, n_items), users in the order of their numbers; items are −1 where there are
     no more).
@@ -168,7 +164,7 @@ class ListQuality:
 
 
 def list_quality(
-    scores_of: Scores, query: Ratings, target: Ratings, rated: NDArray[np.integer], k: int
+    scores_of: Scores, query: Ratings, target: Ratings, rated: IntArray, k: int
 ) -> ListQuality:
     """The quality of everybody's best k; ``rated`` is how often each item was rated (n_items,).
 
@@ -176,8 +172,7 @@ def list_quality(
     Kekäläinen 2002, with relevance 0 or 1); j is the place in the list, from 1.
     """
     lists, hits = best_lists(scores_of, query, target, k)
-    counts = np.bincount(target.users, minlength=target.n_users)
-    wanted = np.minimum(counts[counts > 0], lists.shape[1])
+    wanted = np.minimum(target.per_user[target.per_user > 0], lists.shape[1])
     gains = 1 / np.log2(np.arange(2, lists.shape[1] + 2))
     ndcg = (hits @ gains) / np.cumsum(gains)[wanted - 1]
     n_items = rated.size
@@ -198,13 +193,13 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
     |query|)).
     """
-    wanted = np.bincount(target.users, minlength=target.n_users)
+    wanted = target.per_user
     users = np.flatnonzero(wanted)
-    left = query.n_items - np.bincount(query.users, minlength=query.n_users)[users]
+    left = query.n_items - query.per_user[users]
     return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
 
 
-def _by_user(ratings: Ratings) -> list[NDArray[np.integer]]:
+def _by_user(ratings: Ratings) -> list[IntArray]:
     order = np.argsort(ratings.users, kind="stable")
     edges = np.searchsorted(ratings.users[order], np.arange(ratings.n_users + 1))
     items = ratings.items[order]

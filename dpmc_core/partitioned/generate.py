@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpmc_core.arrays import IntArray
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.ratings import add_products, distinct_pairs
@@ -168,7 +168,7 @@ def write_table(columns: dict[str, Any], path: Path) -> None:
         ) from None
 
 
-def _named(numbers: NDArray[np.int32], labels: Any) -> Any:
+def _named(numbers: IntArray, labels: Any) -> Any:
     """Labels where all have one that nobody else has."""
     if len(labels) and len(set(labels)) == len(labels) > int(numbers.max(initial=-1)):
         return pa.array(np.asarray(labels, dtype=np.str_)[numbers])

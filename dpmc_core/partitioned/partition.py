@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import __version__
+from dpmc_core.arrays import IntArray
 from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.completion.kernel.threads import Workers
@@ -115,7 +116,7 @@ class _Packed:
     """
 
     drawn_by: NDArray[np.uint64]
-    counts: NDArray[np.int64]
+    counts: IntArray
     items: NDArray[Any]
     values: NDArray[Any]
 
@@ -124,11 +125,10 @@ class _Packed:
         with np.errstate(over="ignore"):
             short = ratings.values.astype(np.float32)
         exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
-        counts = np.bincount(ratings.users, minlength=ratings.n_users)
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32
         return cls(
             ratings.drawing_numbers,
-            counts,
+            ratings.per_user,
             ratings.items.astype(small),
             short if exact else ratings.values,
         )

@@ -19,6 +19,7 @@ from dpmc_core.factorization.contributions import UnitGroup, Units
 from dpmc_core.partitioned.engine import Engine
 from dpmc_core.partitioned.partition import Layout, group_of
 from dpmc_core.partitioned.source import Source, merged, scanned
+from dpmc_core.wording import JsonObject
 
 # called with what is done, how many partitions of it, of how many; may raise to stop
 Progress = Callable[[str, int, int], None]
@@ -82,20 +83,21 @@ class Partitions(_Spread):
         catalogue = layout.catalogue
         self.n_users, self.n_items = catalogue.n_users, catalogue.n_items
         self.low, self.high, self.name = catalogue.low, catalogue.high, layout.name
+        self.width = self.high - self.low
         self._split = {"test_fraction": layout.test_fraction, "split_seed": layout.seed}
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> JsonObject:
         """What a run on them is known by, JSON-able."""
         return {**self.layout.about, **self._split}
 
-    def noise_depends_on(self, about: dict[str, Any]) -> NDArray[Any]:
+    def noise_depends_on(self, about: JsonObject) -> NDArray[Any]:
         """Numbers by which noise is drawn: runs of other splits must not share theirs."""
         del about
         return np.array([*self._split.values()])
 
     @property
-    def sizes(self) -> dict[str, Any]:
+    def sizes(self) -> JsonObject:
         """How much there is, JSON-able."""
         catalogue, source = self.layout.catalogue, self.layout.catalogue.source
         return {
@@ -181,17 +183,17 @@ class UnitPartitions(_Spread, Units):
         self.doing = "summing"
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> JsonObject:
         """What a run on them is known by, JSON-able."""
         words = [str(word) for word in self.rows] if self.listed else None
         return {**self.layout.about, "shape": self.shape, "drawn": self.drawn, "words": words}
 
-    def noise_depends_on(self, about: dict[str, Any]) -> NDArray[Any]:
+    def noise_depends_on(self, about: JsonObject) -> NDArray[Any]:
         """Numbers by which noise is drawn: runs of other lists or shapes must not share theirs."""
         return np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
 
     @property
-    def sizes(self) -> dict[str, Any]:
+    def sizes(self) -> JsonObject:
         """How much there is, JSON-able."""
         catalogue = self.layout.catalogue
         return {

@@ -26,7 +26,7 @@ from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable
+from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable, with_ledgers
 from dpmc_core.experiments.total import resolved
 from dpmc_core.factorization import fit_coefficients
 from dpmc_core.factorization.contributions import UnitGroup
@@ -36,7 +36,6 @@ from dpmc_core.partitioned.generate import write_table
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, PartitionGroup, ids_of
 from dpmc_core.partitioned.population import Partitions, UnitPartitions
-from dpmc_core.privacy import Ledger
 
 _SWEEPS = 40  # of the coefficients that a dictionary is judged by
 
@@ -130,7 +129,7 @@ class PartitionedResult(Accounted):
     def rating_width(self) -> float | None:
         """The width of the rating scale, of ratings."""
         people = self.people
-        return people.high - people.low if isinstance(people, Partitions) else None
+        return people.width if isinstance(people, Partitions) else None
 
     @property
     def public(self) -> Mapping[str, str]:
@@ -177,14 +176,14 @@ def partitioned_steps(
         config = spec.card.prepare(config, resolved(spec).noise, people)
     about = {"spec": spec.changes(), **people.about}
     given = (people.noise_depends_on(about),)
-    ledger, result = Ledger(), None
+    result = None
     with RunFolder(place, about) as folder, solvable():
         people.begin(1)
-        for step in solver(people, config, noise_source(spec, given), folder):
-            ledger = ledger.plus(step.releases)
+        steps = solver(people, config, noise_source(spec, given), folder)
+        for step, ledger, whole in with_ledgers(steps):
             people.begin(step.iteration + 1)
             result = PartitionedResult(
-                spec=spec, people=people, step=step, ledger=ledger.plus(step.rest),
+                spec=spec, people=people, step=step, ledger=whole,
                 draws_so_far=ledger.draws, errors=None,
             )  # fmt: skip
             if step.iteration < spec.length:
@@ -200,7 +199,7 @@ def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
     """Measure the model that was learned, and write it. Raises ``DataError``."""
     layout, learned = people.layout, step.learned
     people.doing = "baselines"
-    parts = fit_items(people.total, people.n_items, people.high - people.low)
+    parts = fit_items(people.total, people.n_items, people.width)
     people.doing = "errors"
     errors = _measured(people, learned, parts)
     if not np.isfinite(errors.test_rmse):
@@ -286,13 +285,12 @@ def _errors(group: PartitionGroup, learned: Learned, parts: ItemParts) -> FloatA
     """
     train, test = group.ratings, group.held_out
     model = learned.model(group)
-    users, items = test.users, test.items
-    predictions = [each.predict(users, items) for each in parts.predictors(train)]
-    raw = model.predict(users, items)
+    predictions = [test.predicted_by(each) for each in parts.predictors(train)]
+    raw = test.predicted_by(model)
     squares = [(raw - test.values) ** 2]
     squares += [(clipped(each, test) - test.values) ** 2 for each in (raw, *predictions)]
     sums = [(e.sum(), np.vdot(e, e), np.vdot(e, squares[1])) for e in squares]
-    trained = train.values - model.predict(train.users, train.items)
+    trained = train.values - train.predicted_by(model)
     return np.array([*np.ravel(sums), np.vdot(trained, trained), len(test), len(train)])
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.own.given import NOTHING, Given, places_among
 from dpmc_core.datasets.own.table_files import Table, frame_of
 from dpmc_core.datasets.own.table_guesses import guess_ratings
@@ -54,9 +55,9 @@ class Rows:
 
     users: NDArray[Any]
     items: NDArray[Any]
-    user_of: NDArray[np.intp]
-    item_of: NDArray[np.intp]
-    values: NDArray[np.float64]
+    user_of: IntArray
+    item_of: IntArray
+    values: FloatArray
     passed_over: int
 
 
@@ -141,7 +142,7 @@ def read_rows(source: Source, k: int) -> Rows:
     return Rows(who, what, user_of, item_of, numbers, in_all - len(numbers))
 
 
-def _last_of_each(cells: NDArray[np.int64]) -> NDArray[np.intp]:
+def _last_of_each(cells: IntArray) -> IntArray:
     """Where each of the ``cells`` occurs last, in order."""
     order = np.argsort(cells, kind="stable")
     ends = np.ones(len(cells), dtype=bool)
@@ -149,7 +150,7 @@ def _last_of_each(cells: NDArray[np.int64]) -> NDArray[np.intp]:
     return np.sort(order[ends])
 
 
-def _numbered(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _numbered(column: Any) -> tuple[NDArray[Any], IntArray]:
     """The sorted ids of a column, and each row's number among them."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind):
@@ -254,7 +255,7 @@ class Scanned:
 
     users: NDArray[Any]
     items: NDArray[Any]
-    counts: NDArray[np.int64]
+    counts: IntArray
     low: float
     high: float
     mixed: NDArray[np.uint64]
@@ -273,7 +274,7 @@ class Catalogue:
 
     source: Source
     items: NDArray[Any]
-    counts: NDArray[np.int64]
+    counts: IntArray
     sizes: tuple[int, ...]
     mixed: tuple[bytes, ...]
     low: float
@@ -379,7 +380,7 @@ def _of_kind(labels: Sequence[str], ids: NDArray[Any]) -> NDArray[Any]:
 
 
 def _in_one_partition(
-    source: Source, parts: Sequence[Scanned], users: NDArray[Any], numbers: NDArray[np.intp]
+    source: Source, parts: Sequence[Scanned], users: NDArray[Any], numbers: IntArray
 ) -> None:
     times = np.bincount(numbers)
     if times.max() == 1:

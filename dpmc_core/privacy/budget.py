@@ -186,8 +186,13 @@ def plan(
     return {**given, **dict(zip(parts, calibrated, strict=True))}
 
 
-def shift_of(release: Release) -> float:
-    """Sensitivity over standard deviation of a release, in the norm its noise asks for."""
+def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
+    """Sensitivity over standard deviation of the release ``name`` of a plan, in the norm its noise
+    asks for; ∞ without noise.
+    """
+    if planned is None:
+        return math.inf
+    release = planned[name]
     by_l2 = release.mechanism.norm == 2
     sensitivity = release.l2_sensitivity if by_l2 else release.l1_sensitivity
     return sensitivity / release.mechanism.std
@@ -244,10 +249,8 @@ class Curator:
         return 0.0 if self._plan is None else self._plan[name].mechanism.std
 
     def shift(self, name: str) -> float:
-        """Sensitivity over standard deviation of release ``name``, in the norm its noise asks for;
-        ∞ without noise.
-        """
-        return math.inf if self._plan is None else shift_of(self._plan[name])
+        """See ``shift_of``."""
+        return shift_of(self._plan, name)
 
     def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
         """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one

@@ -32,16 +32,15 @@ sums and products of vectors without negative entries.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from dpmc_core.arrays import FloatArray
-from dpmc_core.privacy.budget import Part
+from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.privacy.budget import Curator, Part
 from dpmc_core.privacy.ledger import Unit
 
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
@@ -169,38 +168,26 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     [[1.0, 2.0], [2.0, 3.0]]
     """
     rows, columns = np.triu_indices(size)
-    out = np.zeros((size, size))
-    out[rows, columns] = vector / np.where(rows == columns, 1.0, math.sqrt(2))
-    out[columns, rows] = out[rows, columns]
-    return out
+    return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
-def totals(groups: NDArray[np.integer], values: FloatArray, count: int) -> FloatArray:
-    """The sum of ``values`` in each of ``count`` groups."""
-    return np.bincount(groups, values, minlength=count).astype(np.float64)
-
-
-def row_norms(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
-) -> FloatArray:
+def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
     """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``.
 
     0 without any.
     """
     sizes = np.abs(values) if norm == 1 else values**2
-    summed = totals(users, sizes, n_users)
+    summed = np.bincount(users, sizes, n_users).astype(np.float64)
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def normalised(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int
-) -> FloatArray:
+def normalised(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
     """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
     return np.asarray(values / row_norms(users, values, n_users, norm)[users])
 
 
 def clip_rows(
-    users: NDArray[np.integer], values: FloatArray, n_users: int, norm: int, clip: float
+    users: IntArray, values: FloatArray, n_users: int, norm: int, clip: float
 ) -> FloatArray:
     """``values`` with every user's vector moved onto the ball of radius ``clip``.
 
@@ -212,11 +199,7 @@ def clip_rows(
 
 
 def second_moment(
-    users: NDArray[np.integer],
-    columns: NDArray[np.integer],
-    values: FloatArray,
-    n_users: int,
-    size: int,
+    users: IntArray, columns: IntArray, values: FloatArray, n_users: int, size: int
 ) -> FloatArray:
     """The strict upper triangle of Σ_i z_i z_iᵀ as a vector, row by row.
 
@@ -257,11 +240,43 @@ def _pieces(n_users: int, cells: int, columns: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_users if columns else 0, step))
 
 
-def symmetric(triangle: FloatArray, size: int) -> FloatArray:
-    """The symmetric matrix with this strict upper triangle and a zero diagonal."""
-    out = np.zeros((size, size))
-    out[np.triu_indices(size, 1)] = triangle
-    return out + out.T
+def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:
+    """Symmetric matrices (…×size×size) from their upper triangles (…×size(size+1)/2), row by row.
+
+    ``first`` 1: from strict ones (…×size(size−1)/2), their diagonals zero.
+    """
+    rows, columns = np.triu_indices(size, first)
+    out = np.zeros((*triangles.shape[:-1], size, size))
+    out[..., rows, columns] = triangles
+    out[..., columns, rows] = triangles
+    return out
+
+
+def most_popular_columns(popularity: FloatArray, most: int) -> tuple[IntArray, IntArray]:
+    """The ``most`` columns of largest ``popularity``, and the place of each column among them, −1
+    for the others.
+    """
+    best = np.argsort(-popularity, kind="stable")[:most]
+    place = np.full(len(popularity), -1)
+    place[best] = np.arange(len(best))
+    return best, place
+
+
+def release_moment(
+    curator: Curator, name: str, exact: Callable[[], FloatArray], n_retained: int, size: int
+) -> FloatArray:
+    """The noisy second moment, its diagonal zero, over ``n_retained`` of ``size`` columns.
+
+    ``exact`` returns its strict upper triangle. Columns that are left out keep a row and column of
+    noise only: the release has the planned length however many they are.
+    """
+
+    def padded() -> FloatArray:
+        whole = np.zeros((size, size))
+        whole[:n_retained, :n_retained] = symmetric(exact(), n_retained, 1)
+        return whole[np.triu_indices(size, 1)]
+
+    return symmetric(curator.release(name, padded), size, 1)[:n_retained, :n_retained]
 
 
 # how often an unknown diagonal is filled: eight times give no other error than four

@@ -86,6 +86,11 @@ class Statement:
             f"{self.draws:,} releases{at}"
         )
 
+    @property
+    def odds(self) -> str:
+        """What its ε says of an attacker's odds, in one sentence."""
+        return odds_sentence(self.epsilon, self.delta, subject(self.unit))
+
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; an infinite ε becomes None."""
         out: JsonObject = finite({**asdict(self), "label": self.label})

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Gaussian, Huber, Laplace
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import power, three
@@ -20,20 +20,19 @@ from pages.parts.frame.page import pair
 from pages.parts.ui import controls, declared, densities, glossary, on_screen, pictures
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import draw, show
-from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.looks import IDENTITY, SOME_NOISE
 
 EPSILONS = (
     *(0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0),
     *(1.2, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.5, 10.0),
 )
-NOISES = {name: FAMILIES[name].title for name in RUN_FAMILIES}
 DELTA = 1e-5
-LINK_TITLES = {"home_noise": NOISES}
+LINK_TITLES = {"home_noise": SOME_NOISE}
 
 
 def form() -> tuple[str, int]:
     """Draw the settings of the picture; returns the mechanism and the seed."""
-    mechanism = controls.choice("Mechanism", "home_noise", NOISES, "gaussian")
+    mechanism = controls.choice("Mechanism", "home_noise", SOME_NOISE, "gaussian")
     seed = declared.box("seed", "home_seed")
     st.button(
         "Draw again",

@@ -413,7 +413,7 @@ def test_runs_of_entries_open_with_the_noise_that_they_are_about(sent: Sent) -> 
     assert [s.noise.sigma for s in specs] == [None, 10, 20, 10]
     assert {s.data.sizes for s in specs} == {(20_000, 1000)}
     assert {s.algorithm.items_per_user for s in specs[1:]} == {150}
-    assert not any(any(s.algorithm.preparation(1000).values()) for s in specs[1:3])
+    assert not any(s.algorithm.preparation(1000) for s in specs[1:3])
     right, output = sent("completion", links["huber-section-3.1"])
     assert (right.algorithm.noise_on, right.noise.kind) == ("right", "variance")
     assert output == right.replace(noise_on="output")

@@ -205,15 +205,15 @@ def test_a_ledger_file_is_counted_leaves_its_rest_and_outlives_a_visit_to_anothe
 
 def test_budget_charts_hold_what_was_computed() -> None:
     noises = trio(100.0)
-    counts = (1, 10, 100)
+    counts = budget_charts.COUNTS
     curves = [epsilon_curve(release(noise), counts, 1e-5) for noise in noises]
-    _, numbers = budget_charts.composition(
-        noises, curves, counts, [n.epsilon(1.0) for n in noises], 10, 1e-5
-    )
+    _, numbers = budget_charts.composition(noises, curves, 1.0, 10, 1e-5)
     assert tuple(numbers["Gaussian ε at δ = 10⁻⁵"]) == curves[2]
     assert list(numbers["Laplace sum of ε (δ = 0)"]) == [c * noises[1].epsilon(1.0) for c in counts]
     assert not any("Gaussian sum of ε" in name for name in numbers)
-    assert curves[1][2] == pytest.approx(state(ledger(noises[1], 100)).epsilon, rel=2e-3)
+    assert curves[1][counts.index(100)] == pytest.approx(
+        state(ledger(noises[1], 100)).epsilon, rel=2e-3
+    )
     _, prices = budget_charts.price_curve(1.5, 0.1)
     assert prices["price, small shifts"].iloc[0] == pytest.approx(2, abs=0.01)
     assert prices["price, small shifts"].iloc[-1] == pytest.approx(1, abs=1e-4)

@@ -18,8 +18,8 @@ from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
 from dpmc_core.completion.dpals.best import BestConfig, best_dpals
-from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
-from dpmc_core.completion.dpals.preprocessing import SAMPLING, first_k, lottery, weights_of
+from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, n_frequent
+from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments

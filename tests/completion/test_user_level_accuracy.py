@@ -14,9 +14,9 @@ import pytest
 from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
 from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.step import Step
-from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan
+from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
-from dpmc_core.completion.dpals.preprocessing import SAMPLING, lottery
+from dpmc_core.completion.dpals.preprocessing import lottery
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments

@@ -107,7 +107,7 @@ def test_one_replaced_moves_a_sum_by_root_two_at_most(kind: str) -> None:
 
 def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
     size, rng = 300, np.random.default_rng(0)
-    noise = symmetric(rng.standard_normal(size * (size - 1) // 2), size)
+    noise = symmetric(rng.standard_normal(size * (size - 1) // 2), size, 1)
     # ten per cent above the edge: the largest fluctuates by about 1 %
     assert shrink(noise, 1.1, 10)[0].shape[1] == 0
     direction = rng.standard_normal(size)
@@ -204,7 +204,7 @@ def test_what_is_not_finite_is_told_as_numpy_tells_it(size: int, bad: float) -> 
 
 
 def test_noise_alone_has_no_factors() -> None:
-    noise = symmetric(np.random.default_rng(0).standard_normal(300 * 299 // 2), 300)
+    noise = symmetric(np.random.default_rng(0).standard_normal(300 * 299 // 2), 300, 1)
     # σ is taken from the entries as well, so that a σ told too small finds nothing either
     for std in (1.1, 0.3):
         _, strengths = shrink_off_diagonal(noise, std, 10)

@@ -7,9 +7,8 @@ item come together first: Σ u uᵀ, Σ x u and Σ x².
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group, Population, adds_up
 from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.lapack import solve_spd
@@ -41,7 +40,7 @@ class Reweighting:
         return out
 
     def update(
-        self, a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
+        self, a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver
     ) -> FloatArray:
         """Those of one gathered block, for ``half_sweep``."""
         theta = self.start[rows]
@@ -167,9 +166,7 @@ def _sums(
     triangle = len(upper)
     out = np.zeros((len(state.before) + 1, triangle + rank + 1)) if into is None else into
 
-    def collect(
-        a: FloatArray, y: FloatArray, items: NDArray[np.intp], solver: BlockSolver
-    ) -> FloatArray:
+    def collect(a: FloatArray, y: FloatArray, items: IntArray, solver: BlockSolver) -> FloatArray:
         target, left = y, a
         if theta is not None:
             away = np.abs(y - np.matmul(a, theta[items][..., None])[..., 0])
@@ -190,7 +187,7 @@ def _sums(
 def _losses(group: Group, state: Alternating, loss_alpha: float) -> FloatArray:
     """Σ residual², Σ ρ_α(residual) and Σ ‖u‖² (3,)."""
     ratings, model = group.ratings, state.model(group)
-    left = ratings.values - model.predict(ratings.users, ratings.items)
+    left = ratings.values - ratings.predicted_by(model)
     loss, users = float(np.sum(rho(left, loss_alpha))), model.user_factors
     return np.array([float(np.vdot(left, left)), loss, float(np.vdot(users, users))])
 

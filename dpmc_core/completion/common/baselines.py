@@ -8,15 +8,15 @@ useful.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group, MemoryGroup
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.moments import totals
 
 BASELINES = ("global mean", "user mean", "item mean", "user + item", "user + item, fitted")
 MOST_SWEEPS, SETTLED = 30, 1e-5
@@ -33,7 +33,7 @@ class Baseline:
     user_part: FloatArray
     item_part: FloatArray
 
-    def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
+    def predict(self, users: IntArray, items: IntArray) -> FloatArray:
         """The predictions for each pair."""
         return self.user_part[users] + self.item_part[items]
 
@@ -76,7 +76,7 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
     and κ of ``_shrinkages``).
     """
     group = MemoryGroup(train)
-    parts = fit_items(lambda term, *args: term(group, *args), train.n_items, train.high - train.low)
+    parts = fit_items(lambda term, *args: term(group, *args), train.n_items, train.width)
     return parts.predictors(train)
 
 
@@ -144,8 +144,7 @@ def _shrinkages(
 def _sums(group: Group) -> FloatArray:
     """Each item's sum and number of training ratings (2×n_items)."""
     ratings = group.ratings
-    each = ratings.values, np.ones(len(ratings))
-    return np.stack([totals(ratings.items, values, ratings.n_items) for values in each])
+    return np.stack([ratings.by_item(ratings.values), ratings.per_item])
 
 
 def _left_of_user_means(group: Group, mean: float, width: float) -> FloatArray:
@@ -154,10 +153,10 @@ def _left_of_user_means(group: Group, mean: float, width: float) -> FloatArray:
     """
     ratings = group.ratings
     means = _user_means(ratings, mean)
-    left = totals(ratings.items, ratings.values - means[ratings.users], ratings.n_items)
+    left = ratings.by_item(ratings.values - means[ratings.users])
     y = (ratings.values - mean) / width
     return np.concatenate(
-        [left, [np.vdot(y, y)], _spread((means - mean) / width, _user_counts(ratings))]
+        [left, [np.vdot(y, y)], _spread((means - mean) / width, ratings.per_user)]
     )
 
 
@@ -167,28 +166,23 @@ def _left_of_effects(group: Group, of_item: FloatArray, shrinkage: float) -> Flo
     """
     ratings = group.ratings
     effects = _user_effects(ratings, of_item, shrinkage)
-    left = totals(ratings.items, ratings.values - effects[ratings.users], ratings.n_items)
+    left = ratings.by_item(ratings.values - effects[ratings.users])
     return np.append(left, effects.sum())
 
 
-def _spread(means: FloatArray, counts: FloatArray) -> FloatArray:
+def _spread(means: FloatArray, counts: NDArray[Any]) -> FloatArray:
     """How many groups have ratings, Σ n·mean² and Σ n² (3,); adds up over parts of the groups."""
     return np.array([np.sum(counts > 0), np.vdot(counts, means**2), np.vdot(counts, counts)])
 
 
-def _user_counts(ratings: Ratings) -> FloatArray:
-    return np.bincount(ratings.users, minlength=ratings.n_users).astype(np.float64)
-
-
 def _user_means(ratings: Ratings, mean: float) -> FloatArray:
-    sums = totals(ratings.users, ratings.values, ratings.n_users)
-    return _over(sums, _user_counts(ratings), mean)
+    return _over(ratings.by_user(ratings.values), ratings.per_user, mean)
 
 
 def _user_effects(ratings: Ratings, of_item: FloatArray, shrinkage: float) -> FloatArray:
     left = ratings.values - of_item[ratings.items]
-    return totals(ratings.users, left, ratings.n_users) / (_user_counts(ratings) + shrinkage)
+    return ratings.by_user(left) / (ratings.per_user + shrinkage)
 
 
-def _over(sums: FloatArray, counts: FloatArray, default: float) -> FloatArray:
+def _over(sums: FloatArray, counts: NDArray[Any], default: float) -> FloatArray:
     return np.where(counts > 0, sums / np.maximum(counts, 1.0), default)

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty, Rank, Sensitivity
 from dpmc_core.completion.common.population import Population
 from dpmc_core.config import Choice, Config
@@ -100,7 +99,7 @@ def noise_of(
     """
     if config.noise_on != "ratings" or people.whole is None:
         return sample(release, rng).reshape(release.count, -1, config.rank)
-    items: NDArray[np.integer] = people.whole.ratings.items
+    items: IntArray = people.whole.ratings.items
     column = replace(release, coordinates=len(items), count=1)
     sums = [
         np.bincount(items, sample(column, rng), people.n_items)

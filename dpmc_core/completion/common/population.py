@@ -104,7 +104,8 @@ class Whole:
         moved = ratings if as_given else on_scale(ratings)
         self.whole = MemoryGroup(moved, Workers(threads), visitors)
         self.n_users, self.n_items = ratings.n_users, ratings.n_items
-        self.low, self.high, self.name = ratings.low, ratings.high, ratings.name
+        self.low, self.high, self.width = ratings.low, ratings.high, ratings.width
+        self.name = ratings.name
         self.item_features = ratings.item_features
 
     def total(self, term: Term, *args: Any) -> FloatArray:

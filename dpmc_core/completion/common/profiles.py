@@ -10,9 +10,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.step import FactorModel, Table
 from dpmc_core.completion.kernel.lapack import solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
@@ -67,9 +66,8 @@ def own_means(ratings: Ratings) -> FloatArray:
 
     The middle itself without ratings.
     """
-    counts = np.bincount(ratings.users, minlength=ratings.n_users)
-    sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
-    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (counts + MEAN_PULL))
+    sums = ratings.by_user(ratings.values)
+    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (ratings.per_user + MEAN_PULL))
 
 
 def fit_users(
@@ -113,9 +111,7 @@ def fit_likes(
     shared = penalty * everywhere.T @ everywhere
     each = np.broadcast_to(np.asarray(reg, dtype=np.float64), by_user.n_rows)
 
-    def update(
-        a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-    ) -> FloatArray:
+    def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
         gram = np.matmul(a.transpose(0, 2, 1), a) + shared
         gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
         return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
@@ -140,7 +136,7 @@ def residuals(
     ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray
 ) -> FloatArray:
     """What the users' fits leave of their own ``targets``."""
-    return targets - FactorModel(coefficients, features).predict(ratings.users, ratings.items)
+    return targets - ratings.predicted_by(FactorModel(coefficients, features))
 
 
 def left_out_squares(
@@ -154,8 +150,7 @@ def left_out_squares(
     for a in range(rank):
         for b in range(a, rank):  # a pair at a time: all at once are rank² numbers for each rating
             products = (columns[a] * columns[b])[ratings.items]
-            sums = np.bincount(ratings.users, products, minlength=ratings.n_users)
-            gram[:, a, b] = gram[:, b, a] = sums
+            gram[:, a, b] = gram[:, b, a] = ratings.by_user(products)
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
     leverage = np.zeros(len(ratings))
     for a in range(rank):
@@ -163,7 +158,7 @@ def left_out_squares(
             products = (1 if a == b else 2) * columns[a] * columns[b]
             leverage += inverse[ratings.users, a, b] * products[ratings.items]
     left = residuals(ratings, targets, features, fits) / (1 - leverage)
-    return np.bincount(ratings.users, left**2, minlength=ratings.n_users).astype(np.float64)
+    return ratings.by_user(left**2)
 
 
 def model_with_offsets(
@@ -176,7 +171,7 @@ def model_with_offsets(
 
 def squared_residuals(ratings: Ratings, model: FactorModel) -> float:
     """Σ (rating − prediction)² over ``ratings``."""
-    error = ratings.values - model.predict(ratings.users, ratings.items)
+    error = ratings.values - ratings.predicted_by(model)
     return float(np.vdot(error, error))
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
@@ -25,7 +24,7 @@ class FactorModel:
     user_factors: FloatArray
     item_factors: FloatArray
 
-    def predict(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> FloatArray:
+    def predict(self, users: IntArray, items: IntArray) -> FloatArray:
         """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the
         cache.
         """
@@ -38,7 +37,7 @@ class FactorModel:
             )
         return out
 
-    def block(self, users: slice | NDArray[np.integer]) -> FloatArray:
+    def block(self, users: slice | IntArray) -> FloatArray:
         """Predictions for these users and all items."""
         return self.user_factors[users] @ self.item_factors.T
 
@@ -101,6 +100,10 @@ class Table(Protocol):
     @property
     def high(self) -> float:
         """The highest rating of the scale."""
+
+    @property
+    def width(self) -> float:
+        """How wide the scale is."""
 
     @property
     def name(self) -> str:

@@ -112,12 +112,12 @@ def best_dpals(
 
 def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:
     """Σ_i (½ − min(mean e², C)/C) over the users of the ratings held out (``target``) (1,)."""
-    model, width = learned.model(group), target.high - target.low
-    both = [model.predict(target.users, target.items), target.values]
+    model = learned.model(group)
+    both = [target.predicted_by(model), target.values]
     predicted, rated = np.clip(both, target.low, target.high)
-    squares = (2 * (predicted - rated) / width) ** 2
-    counts = np.bincount(target.users, minlength=target.n_users)
-    means = np.bincount(target.users, squares, target.n_users)[counts > 0] / counts[counts > 0]
+    squares = (2 * (predicted - rated) / target.width) ** 2
+    held = target.per_user > 0
+    means = target.by_user(squares)[held] / target.per_user[held]
     return np.array([np.sum(0.5 - np.fmin(means, 1.0))])  # 1 for what is no number
 
 

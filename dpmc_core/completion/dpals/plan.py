@@ -18,6 +18,12 @@ released v they are taken at. Every step of every round leaves and is counted: t
 T·S adaptive releases. All users take part in each step, so that no sub-sampling is claimed (the
 paper's reference, Bassily et al. 2014, draws one).
 
+The preparation (Algorithm 3), for a user who takes part with at most k items: counts of items
+move by 1 in at most k places, ℓ1 ≤ k and ℓ2 ≤ √k. The sum of the user's values, each within ±Γ_M,
+is *one* number and moves by up to k·Γ_M, and the number of ratings by up to k. The paper (section
+5.2 and Appendix C) takes √k·Γ_M and √k for these two; that would need k separate numbers, so its
+count of the preparation, (k + 1)/σ_p², should be 2k/σ_p². We plan with the derived values.
+
 Three settings change none of this: users' vectors are clipped whichever of their ratings they are
 computed from (Algorithm 1, line 13), or where they are given (Remark 5: then a user's vector is
 part of what the user adds or takes away);
@@ -34,7 +40,6 @@ from dpmc_core.completion.common import parameters as shared
 from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
 from dpmc_core.completion.common.population import Population
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, power_part
-from dpmc_core.completion.dpals.preprocessing import SAMPLING, preparation_parts
 from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
@@ -42,6 +47,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.privacy.budget import Budget, GivenSigma, Part, norm_of, plan
 from dpmc_core.privacy.ledger import Release
 
+SAMPLING = ("adaptive", "uniform", "weights")
 USUAL_SHARE, ENOUGH_ITEMS = 0.15, 250
 PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
 
@@ -294,13 +300,16 @@ class DPALSConfig(Config):
         if self.global_penalty and self.solve == "gradient":
             raise ParameterError("global_penalty", self.global_penalty, "0 with gradient steps")
 
-    def preparation(self, n_items: int) -> dict[str, bool]:
-        """Which of the preparation's sums this setting makes use of."""
-        return {
-            "counted": n_frequent(n_items, self) < n_items or self.sampling != "uniform",
-            "recounted": self.item_exponent > 0 or self.solve == "gradient",
-            "centred": self.centring == "mean",
-        }
+    def preparation(self, n_items: int) -> tuple[str, ...]:
+        """The names of the preparation's sums that this setting makes use of."""
+        counted = n_frequent(n_items, self) < n_items or self.sampling != "uniform"
+        recounted = self.item_exponent > 0 or self.solve == "gradient"
+        centred = self.centring == "mean"
+        return (
+            *("counts",) * counted,
+            *("counts again",) * recounted,
+            *("sum of ratings", "number of ratings") * centred,
+        )
 
     @property
     def norm(self) -> int:
@@ -319,8 +328,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     k = min(config.items_per_user, n)
     value_clip = value_clip_of(people, config)
     frequent = n_frequent(n, config)
-    uses = config.preparation(n)
-    share = PREPARATION_SHARE if any(uses.values()) else 0.0
+    share = PREPARATION_SHARE if config.preparation(n) else 0.0
     triangle = r * (r + 1) // 2
     gram = clip**2 * (1 + r) / 2  # ℓ1 norm of one upper triangle of u uᵀ
     source = "dpmc_core.completion.dpals.solver: a vector of norm Γ_u in the statistics of k items"
@@ -382,7 +390,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
             share=left,
             count=config.iterations * config.gradient_steps,
         )
-    before = preparation_parts(n, k, value_clip, share, **uses)
+    before = _preparation_parts(n, config, value_clip)
     if config.sigma_preparation is None:
         return plan({**before, **parts}, budget)
     own = GivenSigma(
@@ -394,10 +402,46 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     return plan(parts, budget, {name: part.release(own) for name, part in before.items()})
 
 
+def _preparation_parts(n_items: int, config: DPALSConfig, value_clip: float) -> dict[str, Part]:
+    """The releases of the preparation, two parts of five of its share for each set of counts.
+
+    σ_p is in the units of Algorithm 3: of counts 1, √k·Γ_M for the sum and √k for the number.
+    """
+    k = min(config.items_per_user, n_items)
+    root = math.sqrt(k)
+    # by name: its part of the share, what it is, ℓ1, ℓ2, length, unit of σ_p
+    table = {
+        "counts": (0.4, "item counts of k ratings per user", k, root, n_items, 1.0),
+        "counts again": (
+            0.4, "item counts of the ratings that take part", k, root, n_items, 1.0,
+        ),
+        "sum of ratings": (
+            0.1, "sum of the ratings that take part",
+            k * value_clip, k * value_clip, 1, root * value_clip,
+        ),
+        "number of ratings": (0.1, "number of ratings that take part", k, k, 1, root),
+    }  # fmt: skip
+    used = {name: table[name] for name in config.preparation(n_items)}
+    whole = sum(portion for portion, *_ in used.values())
+    return {
+        name: Part(
+            what=what,
+            l1=l1,
+            l2=l2,
+            coordinates=coordinates,
+            share=PREPARATION_SHARE * portion / whole,
+            source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
+            bounded_in=2,
+            linf=1.0 if name.startswith("counts") else None,
+            sigma_unit=unit,
+        )
+        for name, (portion, what, l1, l2, coordinates, unit) in used.items()
+    }
+
+
 def value_clip_of(people: Population | Ratings, config: DPALSConfig) -> float:
     """Γ_M: how far a rating may lie from the middle of the scale."""
-    half = (people.high - people.low) / 2
-    return config.value_clip if config.value_clip is not None else max(half, 1e-12)
+    return config.value_clip if config.value_clip is not None else max(people.width / 2, 1e-12)
 
 
 def n_frequent(n_items: int, config: DPALSConfig) -> int:

@@ -3,11 +3,8 @@
 Noisy item counts, the split into frequent and infrequent items, the choice of k items per user (or
 weights on all of them), and private centring.
 
-Sensitivities for one user added or removed, who takes part with at most k items: counts of items
-move by 1 in at most k places, ℓ1 ≤ k and ℓ2 ≤ √k. The sum of the user's values, each within ±Γ_M,
-is *one* number and moves by up to k·Γ_M, and the number of ratings by up to k. The paper (section
-5.2 and Appendix C) takes √k·Γ_M and √k for these two; that would need k separate numbers, so its
-count of the preparation, (k + 1)/σ_p², should be 2k/σ_p². We plan with the derived values.
+Provides ``Basis``, what everybody knows before the first round. Sensitivities are derived in
+``plan``.
 
 ``spreads`` says how unevenly the ratings that take part are spread over items, under each way of
 limiting a user to k of them: the curves and histograms of dpals-paper figures 2 and 6, from exact
@@ -16,22 +13,17 @@ counts, which describe data that one holds and are no release.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
+from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent, value_clip_of
 from dpmc_core.datasets.ratings import Ratings, spread_bits
-from dpmc_core.privacy.budget import Curator, Part
-from dpmc_core.privacy.moments import totals
-
-BoolArray = NDArray[np.bool_]
-
-SAMPLING = ("adaptive", "uniform", "weights")
+from dpmc_core.privacy.budget import Curator
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,88 +39,48 @@ class TakingPart:
     item_weight: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Preparation:
-    """What was released before the first round, and how ratings are chosen by it.
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What everybody knows before the first round, and how ratings are chosen by it.
 
-    ``frequent`` marks the items that are learned (n_items,), ``first_counts`` are the released
-    item counts (1 where none were), ``counts`` those of the ratings that take part, at least 1,
-    ``mean`` is the released mean (0 if none is), and at most ``k`` ratings of a user take part.
-    ``weight_exponent`` is that of the counts in weights.
+    ``value_clip`` Γ_M, ``public`` the scaled item features (n_items×q) or None, ``norm`` that of
+    weights. ``frequent`` marks the items that are learned (n_items,), ``first_counts`` are the
+    released item counts (1 where none were), ``counts`` those of the ratings that take part, at
+    least 1, and ``mean`` is the released mean (0 if none is).
     """
 
+    config: DPALSConfig
+    value_clip: float
+    public: FloatArray | None
+    norm: int
+    salt: int
     frequent: BoolArray
     first_counts: FloatArray
     counts: FloatArray
-    mean: float
-    k: int
-    sampling: str
-    weight_exponent: float
-    norm: int
-    salt: int
+    mean: float = 0.0
+
+    @cached_property
+    def item_reg(self) -> FloatArray:
+        """λ of each item (n_items,)."""
+        scaled = self.counts**self.config.item_exponent
+        return np.asarray(self.config.reg * scaled / scaled[self.frequent].mean())
 
     def taking_part(self, ratings: Ratings) -> TakingPart:
         """Which of these ``ratings`` take part: a user's k frequent items with the lowest released
         counts (adaptive sampling; ties by lottery), any k (uniform), or all with weights.
         """
+        sampling, k = self.config.sampling, min(self.config.items_per_user, ratings.n_items)
         draw = lottery(ratings, self.salt)
         inside = self.frequent[ratings.items]
-        adaptive = self.sampling == "adaptive"
+        adaptive = sampling == "adaptive"
         priority = self.first_counts[ratings.items] + 1e-9 * draw if adaptive else draw
-        limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), self.k)
-        if self.sampling == "weights":
-            power = self.weight_exponent
-            weights = weights_of(ratings, inside, self.first_counts, self.k, self.norm, power)
+        limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), k)
+        if sampling == "weights":
+            power = self.config.weight_exponent
+            weights = weights_of(ratings, inside, self.first_counts, k, self.norm, power)
             return TakingPart(inside, limited, *weights)
         even = np.ones(ratings.n_users), np.ones(ratings.n_items)
         return TakingPart(limited, limited, *even)
-
-
-def preparation_parts(
-    n_items: int,
-    k: int,
-    value_clip: float,
-    share: float,
-    *,
-    counted: bool,
-    recounted: bool,
-    centred: bool,
-) -> dict[str, Part]:
-    """The releases of the preparation, of those that are made use of.
-
-    ``share`` of the budget for all of them, two parts of five for each set of counts. σ_p is in the
-    units of Algorithm 3: of counts 1, √k·Γ_M for the sum and √k for the number.
-    """
-    k = min(k, n_items)
-    root = math.sqrt(k)
-    # by name: whether it is used, its part of the share, what it is, ℓ1, ℓ2, length, unit of σ_p
-    table = {
-        "counts": (counted, 0.4, "item counts of k ratings per user", k, root, n_items, 1.0),
-        "counts again": (
-            recounted, 0.4, "item counts of the ratings that take part", k, root, n_items, 1.0,
-        ),
-        "sum of ratings": (
-            centred, 0.1, "sum of the ratings that take part",
-            k * value_clip, k * value_clip, 1, root * value_clip,
-        ),
-        "number of ratings": (centred, 0.1, "number of ratings that take part", k, k, 1, root),
-    }  # fmt: skip
-    used = {name: row[1:] for name, row in table.items() if row[0]}
-    whole = sum(portion for portion, *_ in used.values())
-    return {
-        name: Part(
-            what=what,
-            l1=l1,
-            l2=l2,
-            coordinates=coordinates,
-            share=share * portion / whole,
-            source="dpmc_core.completion.dpals.preprocessing: at most k items of a user take part",
-            bounded_in=2,
-            linf=1.0 if name.startswith("counts") else None,
-            sigma_unit=unit,
-        )
-        for name, (portion, what, l1, l2, coordinates, unit) in used.items()
-    }
 
 
 def lottery(ratings: Ratings, salt: int) -> FloatArray:
@@ -145,7 +97,7 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
     return np.asarray((spread_bits(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
-def first_k(users: NDArray[np.integer], priority: FloatArray, k: int) -> BoolArray:
+def first_k(users: IntArray, priority: FloatArray, k: int) -> BoolArray:
     """True for the ``k`` ratings of lowest ``priority`` of every user."""
     # by user, then by priority, ties as they stand: one sort of whole numbers is half the time of
     # numpy's lexsort
@@ -175,49 +127,35 @@ def weights_of(
     """
     by_item = np.maximum(counts, 1.0) ** power
     raw = np.where(inside, by_item[ratings.items], 0.0)
-    n = ratings.n_users
-    by_user = math.sqrt(k) / np.maximum(
-        np.sqrt(np.bincount(ratings.users, raw**2, minlength=n)), 1e-150
-    )
+    by_user = math.sqrt(k) / np.maximum(np.sqrt(ratings.by_user(raw**2)), 1e-150)
     if norm == 1:
-        by_user = np.minimum(
-            by_user, k / np.maximum(np.bincount(ratings.users, raw, minlength=n), 1e-150)
-        )
+        by_user = np.minimum(by_user, k / np.maximum(ratings.by_user(raw), 1e-150))
     return by_user, by_item
 
 
 def prepare(
-    people: Population,
-    curator: Curator,
-    *,
-    value_clip: float,
-    k: int,
-    n_frequent: int,
-    sampling: str,
-    weight_exponent: float,
-    counted: bool,
-    recounted: bool,
-    centred: bool,
-    norm: int,
-    salt: int,
-) -> Preparation:
-    """Algorithm 3: counts, frequent items and the mean, of values clipped to ±``value_clip``.
+    people: Population, config: DPALSConfig, public: FloatArray | None, curator: Curator, salt: int
+) -> Basis:
+    """Algorithm 3: counts, frequent items and the mean, of clipped values.
 
-    ``n_frequent`` items of highest released count are learned. ``counted``, ``recounted`` and
-    ``centred`` say which of them are made use of; the others are not released.
+    The ``n_frequent`` items of highest released count are learned. What a setting makes no use of
+    is not released.
     """
-    k, ones = min(k, people.n_items), np.ones(people.n_items)
+    uses, ones = config.preparation(people.n_items), np.ones(people.n_items)
     counts = ones
-    if counted:
-        counts = curator.release("counts", lambda: people.total(_counted, k, salt))
+    if "counts" in uses:
+        args = config.items_per_user, salt
+        counts = curator.release("counts", lambda: people.total(_counted, *args))
     frequent = np.zeros(people.n_items, dtype=np.bool_)
-    frequent[np.argsort(-counts, kind="stable")[:n_frequent]] = True
-    first = Preparation(frequent, counts, ones, 0.0, k, sampling, weight_exponent, norm, salt)
+    most = n_frequent(people.n_items, config)
+    frequent[np.argsort(-counts, kind="stable")[:most]] = True
+    clip = value_clip_of(people, config)
+    first = Basis(config, clip, public, config.norm, salt, frequent, counts, ones)
     again, mean = ones, 0.0
-    if recounted:
+    if "counts again" in uses:
         again = curator.release("counts again", lambda: people.total(_counted_again, first))
-    if centred:
-        both = cache(lambda: people.total(_sum_and_number, first, value_clip))
+    if "sum of ratings" in uses:
+        both = cache(lambda: people.total(_sum_and_number, first))
         total = curator.release("sum of ratings", lambda: both()[:1])[0]
         number = curator.release("number of ratings", lambda: both()[1:])[0]
         mean = float(total / max(number, 1.0))
@@ -228,19 +166,19 @@ def _counted(group: Group, k: int, salt: int) -> FloatArray:
     """How often each item is among any k ratings of a user (n_items,)."""
     ratings = group.ratings
     uniform = first_k(ratings.users, lottery(ratings, salt), k)
-    return totals(ratings.items, uniform.astype(np.float64), ratings.n_items)
+    return ratings.by_item(uniform.astype(np.float64))
 
 
-def _counted_again(group: Group, first: Preparation) -> FloatArray:
+def _counted_again(group: Group, first: Basis) -> FloatArray:
     """How often each item is among the ratings that take part (n_items,)."""
     ratings = group.ratings
     limited = first.taking_part(ratings).limited
-    return totals(ratings.items, limited.astype(np.float64), ratings.n_items)
+    return ratings.by_item(limited.astype(np.float64))
 
 
-def _sum_and_number(group: Group, first: Preparation, value_clip: float) -> FloatArray:
+def _sum_and_number(group: Group, first: Basis) -> FloatArray:
     """The sum of the clipped values that take part, and how many there are (2,)."""
-    values = clipped_values(group.ratings, value_clip)
+    values = clipped_values(group.ratings, first.value_clip)
     limited = first.taking_part(values).limited
     return np.array([float(values.values[limited].sum()), float(limited.sum())])
 
@@ -277,8 +215,8 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
     """
     k = min(int(ITEMS_PER_USER.check(k)), ratings.n_items)
     draw = lottery(ratings, seed)
-    per_user = np.bincount(ratings.users, minlength=ratings.n_users)[ratings.users]
-    per_item = np.bincount(ratings.items, minlength=ratings.n_items)
+    per_user = ratings.per_user[ratings.users]
+    per_item = ratings.per_item
     counts = per_item[ratings.items]
     by_user, by_item = weights_of(
         ratings, np.ones(len(ratings), dtype=bool), per_item.astype(np.float64), k, 2
@@ -295,7 +233,7 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
     ]
     out = []
     for name, weight in taking.items():
-        held = np.sort(np.bincount(ratings.items, weight, minlength=ratings.n_items))[::-1]
+        held = np.sort(ratings.by_item(weight))[::-1]
         shares = np.concatenate([[0.0], np.cumsum(held)]) / weight.sum()
         cells, _, _ = np.histogram2d(per_user, counts, bins=edges, weights=weight / weight.sum())
         top = float(np.interp(0.2 * ratings.n_items, np.arange(ratings.n_items + 1), shares))

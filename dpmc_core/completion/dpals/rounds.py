@@ -1,18 +1,15 @@
 """DPALS's half-rounds on a group of users: their own vectors, and what they add to item statistics.
 
-Provides ``Basis``, what everybody knows before the first round, and ``Rounds``, a group's ratings
-prepared by it and grouped once.
+Provides ``Rounds``, a group's ratings prepared by a ``Basis`` and grouped once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group
 from dpmc_core.completion.common.profiles import (
     centre,
@@ -23,34 +20,14 @@ from dpmc_core.completion.common.profiles import (
     together,
 )
 from dpmc_core.completion.common.step import FactorModel
-from dpmc_core.completion.dpals.plan import DPALSConfig
-from dpmc_core.completion.dpals.preprocessing import Preparation, lottery
+from dpmc_core.completion.dpals.preprocessing import Basis, lottery
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 
-ItemSolver = Callable[[FloatArray, FloatArray, NDArray[np.intp]], FloatArray]
+ItemSolver = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
 
 _LEAST_RIDGE = 1e-10  # of what a user's system is at most without it
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """What everybody knows before the first round.
-
-    ``value_clip`` Γ_M, ``public`` the scaled item features (n_items×q) or None.
-    """
-
-    config: DPALSConfig
-    prepared: Preparation
-    value_clip: float
-    public: FloatArray | None
-
-    @cached_property
-    def item_reg(self) -> FloatArray:
-        """λ of each item (n_items,)."""
-        scaled = self.prepared.counts**self.config.item_exponent
-        return np.asarray(self.config.reg * scaled / scaled[self.prepared.frequent].mean())
 
 
 class Rounds:
@@ -58,7 +35,7 @@ class Rounds:
 
     def __init__(self, group: Group, basis: Basis) -> None:
         self.basis, ratings = basis, group.ratings
-        config, prepared = basis.config, basis.prepared
+        config = basis.config
         self._middle = centre(ratings)
         self._own_mean = own_means(ratings) - self._middle
         centred, self._base, self._tastes = _centred(group, basis)
@@ -66,21 +43,21 @@ class Rounds:
         if guests is not None:
             guests = clipped_values(guests, basis.value_clip)
         served = together(centred, guests)
-        seen = served.take(prepared.frequent[served.items])
+        seen = served.take(basis.frequent[served.items])
         n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
         self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
         self._parts: list[Side] = []
         if config.user_sample == "part":
             # disjoint, so that no user pass sees another's ratings; item passes have the same
-            number = (lottery(seen, prepared.salt + 1) * config.iterations).astype(np.intp)
+            number = (lottery(seen, basis.salt + 1) * config.iterations).astype(np.intp)
             for one in (seen.take(number == step) for step in range(config.iterations)):
                 rows = group_rows(one.users, one.items, one.values, n_users, n_items, rank)
                 self._parts.append(rows)
-        self._counts = np.bincount(seen.users, minlength=n_users)
+        self._counts = seen.per_user
         shares = np.maximum(self._counts / config.items_per_user, 1e-3)
         self._user_reg = config.reg * shares**config.user_exponent
         self._guests = np.zeros(0, dtype=np.intp) if guests is None else np.unique(guests.users)
-        taking = prepared.taking_part(centred)
+        taking = basis.taking_part(centred)
         part = taking.ratings
         # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
         self._root, self._item_weight = np.sqrt(taking.user_weight), taking.item_weight
@@ -96,7 +73,7 @@ class Rounds:
         λ is at least what makes any user's system solvable to rounding, however long noise made
         the factors: one user must not decide whether there is a result.
         """
-        penalty, everywhere = self.basis.config.global_penalty, items[self.basis.prepared.frequent]
+        penalty, everywhere = self.basis.config.global_penalty, items[self.basis.frequent]
         longest = np.sum(everywhere**2, axis=1).max()
         most = longest * (self._counts + penalty * len(everywhere))
         reg = np.maximum(self._user_reg, _LEAST_RIDGE * most)
@@ -122,9 +99,7 @@ class Rounds:
         block at a time.
         """
 
-        def update(
-            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-        ) -> FloatArray:
+        def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             weight = self._item_weight[rows]
             gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
             return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
@@ -136,9 +111,7 @@ class Rounds:
         """Σ ω e u of every item (n_items×r), e = x − u·v clipped to ±Γ_M."""
         most = self.basis.value_clip
 
-        def update(
-            a: FloatArray, y: FloatArray, rows: NDArray[np.intp], solver: BlockSolver
-        ) -> FloatArray:
+        def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             root = a[:, :, -1]  # √f: what the user's vector and the value are multiplied by
             left = y - np.matmul(a[:, :, :-1], items[rows][:, :, None])[:, :, 0]
             left = np.clip(left, -most * root, most * root) * self._item_weight[rows, None]
@@ -150,7 +123,7 @@ class Rounds:
 
     def model(self, users: FloatArray, items: FloatArray) -> FactorModel:
         """Factors whose products are the predictions, offsets and infrequent items included."""
-        frequent, implicit = self.basis.prepared.frequent, self.basis.config.implicit
+        frequent, implicit = self.basis.frequent, self.basis.config.implicit
         elsewhere = np.full(len(users), -self._middle) if implicit else self._own_mean
         left = [users, self._middle + self._base, self._middle + elsewhere]
         right = [items, frequent.astype(np.float64), (~frequent).astype(np.float64)]
@@ -168,9 +141,8 @@ def rounds_of(group: Group, basis: Basis) -> Rounds:
 def start_table(group: Group, basis: Basis) -> sparse.csr_array:
     """The centred values that take part in a start by power iteration (n_users×n_items)."""
     centred, *_ = _centred(group, basis)
-    limited = centred.take(basis.prepared.taking_part(centred).limited)
-    shape = limited.n_users, limited.n_items
-    return sparse.csr_array((limited.values, (limited.users, limited.items)), shape=shape)
+    limited = centred.take(basis.taking_part(centred).limited)
+    return limited.table(limited.values)
 
 
 def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArray | None]:
@@ -178,29 +150,19 @@ def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArra
     and both.
     """
     values = clipped_values(group.ratings, basis.value_clip)
-    base = np.full(values.n_users, basis.prepared.mean)
+    base = np.full(values.n_users, basis.mean)
     if basis.config.centring == "user":
         base = own_means(group.ratings) - centre(values)
     left, tastes = values.values - base[values.users], None
     if basis.public is not None:
         pool = group.pool
         tastes = own_tastes(values, left, basis.public, pool)
-        left -= FactorModel(tastes, basis.public).predict(values.users, values.items)
+        left -= values.predicted_by(FactorModel(tastes, basis.public))
     left = np.clip(left, -basis.value_clip, basis.value_clip)
     return replace(values, values=left), base, tastes
 
 
 def _version(basis: Basis) -> tuple[object, ...]:
     """What a group's ``Rounds`` depend on."""
-    prepared = basis.prepared
-    released = prepared.frequent.tobytes(), prepared.first_counts.tobytes(), prepared.mean
-    return (basis.config, basis.value_clip, prepared.salt, *released)
-
-
-def symmetric_of(triangles: FloatArray, rank: int) -> FloatArray:
-    """Symmetric matrices (B×r×r) from their upper triangles (B×r(r+1)/2)."""
-    out = np.zeros((len(triangles), rank, rank))
-    rows, columns = np.triu_indices(rank)
-    out[:, rows, columns] = triangles
-    out[:, columns, rows] = triangles
-    return out
+    released = basis.frequent.tobytes(), basis.first_counts.tobytes(), basis.mean
+    return (basis.config, basis.value_clip, basis.salt, *released)

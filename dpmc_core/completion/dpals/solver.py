@@ -14,20 +14,20 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
-from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent, value_clip_of
+from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent
 from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
-from dpmc_core.completion.dpals.preprocessing import prepare
-from dpmc_core.completion.dpals.rounds import Basis, rounds_of, start_table, symmetric_of
+from dpmc_core.completion.dpals.preprocessing import Basis, prepare
+from dpmc_core.completion.dpals.rounds import rounds_of, start_table
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal
+from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
 
 Stream = Callable[[int], FloatArray] | None
@@ -98,24 +98,12 @@ def begin(
         raise ParameterError("item_features", config.item_features, "none for likes with DPALS")
     if config.user_sample == "given":
         given_vectors(None if people.whole is None else people.whole.ratings, config)
-    value_clip = value_clip_of(people, config)
     salt = int(curator.once("salt", lambda: np.array([rng.integers(2**63)]))[0])
-    prepared = prepare(
-        people,
-        curator,
-        value_clip=value_clip,
-        k=config.items_per_user,
-        n_frequent=frequent,
-        sampling=config.sampling,
-        weight_exponent=config.weight_exponent,
-        **config.preparation(people.n_items),
-        norm=config.norm,
-        salt=salt,
-    )
-    basis = Basis(config, prepared, value_clip, public)
+    basis = prepare(people, config, public, curator, salt)
     if config.start == "power":
         table = partial(start_table, basis=basis)
-        limits = prepared.k, value_clip, config.start_rounds
+        k = min(config.items_per_user, people.n_items)
+        limits = k, basis.value_clip, config.start_rounds
         items = noisy_power_iteration(people, table, config.rank, *limits, curator, rng)
         return basis, items * math.sqrt(people.n_items / config.rank)
     shape = people.n_items, config.rank
@@ -129,7 +117,7 @@ def next_items(
     """The items' factors after round ``step`` (from 0): in memory from statistics that leave block
     by block, else from those that are summed up before any noise, with the same numbers.
     """
-    config, n_learned = basis.config, int(np.count_nonzero(basis.prepared.frequent))
+    config, n_learned = basis.config, int(np.count_nonzero(basis.frequent))
     if config.solve == "gradient":
         return _descended(people, basis, items, curator, step)
     if people.whole is not None:
@@ -139,14 +127,14 @@ def next_items(
     shared: FloatArray | float = 0.0
     if config.global_penalty:
         noisy = curator.release("all users", lambda: sums()[-1, :triangle])
-        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+        shared = config.global_penalty * symmetric(noisy, rank)
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
-    learned = np.flatnonzero(basis.prepared.frequent)
+    learned = np.flatnonzero(basis.frequent)
     for start in range(0, n_learned, 256):
         piece = slice(start, start + 256)
-        whole = symmetric_of(gram[piece], rank) + shared
+        whole = symmetric(gram[piece], rank) + shared
         regs = basis.item_reg[learned[piece]]
         out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
     return out
@@ -158,9 +146,9 @@ def _descended(
     """The items' factors S noisy gradient steps on, users' vectors held fixed: dpals-paper Remark 6
     (zeros for infrequent items). A step's size follows from released counts.
     """
-    config, learned = basis.config, basis.prepared.frequent
+    config, learned = basis.config, basis.frequent
     reg = basis.item_reg[learned, None]
-    curvature = reg + config.clip_norm**2 * basis.prepared.counts[learned, None]
+    curvature = reg + config.clip_norm**2 * basis.counts[learned, None]
     out = np.where(learned[:, None], items, 0.0)
     for _ in range(config.gradient_steps):
         exact = partial(people.total, gradients, basis, items, out, step)
@@ -177,7 +165,7 @@ def gradients(
     """Σ ω e u of each frequent item at its factors ``moved``, users' vectors on ``items``."""
     rounds = rounds_of(group, basis)
     clipped = rounds.clipped(_users(group, basis, items, step))
-    return rounds.gradients(clipped, moved, group.pool)[basis.prepared.frequent]
+    return rounds.gradients(clipped, moved, group.pool)[basis.frequent]
 
 
 def given_vectors(ratings: Ratings | None, config: DPALSConfig) -> FloatArray:
@@ -213,10 +201,10 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     """
     rounds, rank = rounds_of(group, basis), basis.config.rank
     upper = np.triu_indices(rank)
-    out = np.zeros((int(np.count_nonzero(basis.prepared.frequent)) + 1, len(upper[0]) + rank))
+    out = np.zeros((int(np.count_nonzero(basis.frequent)) + 1, len(upper[0]) + rank))
     place = _places(basis)
 
-    def collect(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def collect(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
         out[place[rows], : len(upper[0])] = gram[:, *upper]
         out[place[rows], len(upper[0]) :] = right
         return right
@@ -227,10 +215,10 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     return out
 
 
-def _places(basis: Basis) -> NDArray[np.intp]:
+def _places(basis: Basis) -> IntArray:
     """Where a frequent item's statistics stand in what is released; -1 for the others."""
-    place = np.full(len(basis.prepared.frequent), -1)
-    place[basis.prepared.frequent] = np.arange(np.count_nonzero(basis.prepared.frequent))
+    place = np.full(len(basis.frequent), -1)
+    place[basis.frequent] = np.arange(np.count_nonzero(basis.frequent))
     return place
 
 
@@ -241,17 +229,17 @@ def _solved_in_blocks(
 
     Zeros for the others.
     """
-    rounds, config, frequent = rounds_of(group, basis), basis.config, basis.prepared.frequent
+    rounds, config, frequent = rounds_of(group, basis), basis.config, basis.frequent
     users = rounds.clipped(_users(group, basis, items, step))
     rank, place = config.rank, _places(basis)
     shared: FloatArray | float = 0.0
     if config.global_penalty:
         noisy = curator.release("all users", rounds.of_all(users))
-        shared = config.global_penalty * symmetric_of(noisy[None], rank)[0]
+        shared = config.global_penalty * symmetric(noisy, rank)
     n_learned = int(np.count_nonzero(frequent))
     streams = curator.stream("gram", n_learned), curator.stream("right", n_learned)
 
-    def solve(gram: FloatArray, right: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def solve(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
         gram, right = _released(gram, right, place[rows], streams)
         return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
 
@@ -267,7 +255,7 @@ def _solved_in_blocks(
 
 
 def _released(
-    gram: FloatArray, right: FloatArray, places: NDArray[np.intp], streams: tuple[Stream, Stream]
+    gram: FloatArray, right: FloatArray, places: IntArray, streams: tuple[Stream, Stream]
 ) -> tuple[FloatArray, FloatArray]:
     """What leaves of the statistics of items at these ``places``.
 
@@ -277,7 +265,7 @@ def _released(
     if of_gram is None or of_right is None:
         return gram, right
     upper = np.stack([of_gram(p) for p in places.tolist()])
-    return gram + symmetric_of(upper, right.shape[1]), right + np.stack(
+    return gram + symmetric(upper, right.shape[1]), right + np.stack(
         [of_right(p) for p in places.tolist()]
     )
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 
 _NAME = "dpmc_dposv"  # by which compiled code finds LAPACK's dposv
 _dposv: Any = None  # what stands for it while it is compiled
@@ -177,7 +177,7 @@ def solve_spd(matrices: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _solve_each(
-    matrices: FloatArray, x: FloatArray, integers: NDArray[np.int32], lower: NDArray[np.uint8]
+    matrices: FloatArray, x: FloatArray, integers: IntArray, lower: NDArray[np.uint8]
 ) -> int:
     """As ``compiled._solve``."""
     n, nrhs, info = (integers[k:].ctypes.data for k in range(3))

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.kernel.lapack import scale_rows, solve_spd
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
-
-IntArray = NDArray[np.int32]
 
 _MAX_PADDING = 1.12
 # Bytes of gathered factors per block: enough to amortise numpy's calls, few enough for the cache.
@@ -38,8 +36,8 @@ class Block:
     any whole and floating numbers that hold them exactly.
     """
 
-    rows: NDArray[np.intp]
-    columns: NDArray[np.integer]
+    rows: IntArray
+    columns: IntArray
     values: NDArray[np.floating]
 
     def short(self, n_columns: int) -> "Block":
@@ -63,7 +61,7 @@ class Side:
     n_columns: int
     n_ratings: int
     blocks: tuple[Block, ...]
-    empty_rows: NDArray[np.intp]
+    empty_rows: IntArray
 
     def short(self) -> "Side":
         """The same in as few bytes as lose nothing."""
@@ -116,7 +114,7 @@ _PANEL, _PANELS_BELOW = 16, 300
 _MOST_ROWS = 2048  # of one small product: OpenBLAS packs larger ones first, at 4 × the time
 
 
-Update = Callable[[FloatArray, FloatArray, NDArray[np.intp], "BlockSolver"], FloatArray]
+Update = Callable[[FloatArray, FloatArray, IntArray, "BlockSolver"], FloatArray]
 
 
 def half_sweep(
@@ -177,7 +175,7 @@ def half_sweep(
     return out, squares
 
 
-def _rows_of(reg: float | FloatArray, rows: NDArray[np.intp]) -> float | FloatArray:
+def _rows_of(reg: float | FloatArray, rows: IntArray) -> float | FloatArray:
     """λ of these rows, where every row has its own."""
     return reg[rows] if isinstance(reg, np.ndarray) else reg
 

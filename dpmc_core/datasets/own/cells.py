@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpmc_core.arrays import IntArray
 from dpmc_core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def coded(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+def coded(column: pd.Series) -> tuple[IntArray, list[str]]:
     """For each cell the number of the user or item that it names (-1: it is empty), and their names
     by number, whole.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.ratings import FACTS
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -34,7 +35,7 @@ class Given:
         """The ends of the scale, of ratings from ``least`` to ``most``."""
         return (least if self.low is None else self.low, most if self.high is None else self.high)
 
-    def off(self, users: NDArray[Any], values: NDArray[np.float64]) -> tuple[int, int]:
+    def off(self, users: NDArray[Any], values: FloatArray) -> tuple[int, int]:
         """How many of the ``values``, of how many of the ``users``, are off the scale."""
         low, high = self.scale(-np.inf, np.inf)
         off = (values < low) | (values > high)
@@ -67,7 +68,7 @@ class Given:
 NOTHING = Given()
 
 
-def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> NDArray[np.intp]:
+def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> IntArray:
     """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
     place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
     return np.where(listed[place] == ids, place, -1)

@@ -19,6 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy import io
 
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.loaders import read_matlab
 from dpmc_core.datasets.own.archive import folder_of, is_archive, members
 from dpmc_core.datasets.own.cells import check_choices
@@ -213,7 +214,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
 
 def _pictures(
     file: str, data: bytes, side: int
-) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
     pictures, folders, sizes = [], [], set()
     total, transparent = 0, False
     for name, content in members(file, data, (".png", ".jpg", ".jpeg")):
@@ -243,7 +244,7 @@ def _pictures(
     return np.stack(pictures), labels, notes + _ON_WHITE * transparent
 
 
-def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> NDArray[np.float64]:
+def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> FloatArray:
     """N × height × width, whatever lay flat or in colour."""
     if table.ndim == 4:
         if table.shape[3] not in (1, 3, 4):
@@ -404,7 +405,7 @@ def shown_size(opened: Image.Image) -> tuple[int, int]:
     return (height, width) if _turn(opened) >= 5 else (width, height)
 
 
-def grey_pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64]:
+def grey_pixels(name: str, opened: Image.Image, side: int) -> FloatArray:
     """The shades of grey (0 to 1) that a viewer shows on white, brought to ``side`` × ``side``
     unless that is 0. Raises ``DataError`` for a damaged picture.
     """
@@ -430,7 +431,7 @@ def grey_pixels(name: str, opened: Image.Image, side: int) -> NDArray[np.float64
         ) from None
 
 
-def resized(grey: Image.Image, side: int) -> NDArray[np.float64]:
+def resized(grey: Image.Image, side: int) -> FloatArray:
     """The shades (0 to 1) of a ``grey`` picture brought to ``side`` × ``side``."""
     from PIL import Image
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.archive import members
 from dpmc_core.datasets.own.cells import option_text
@@ -28,6 +29,7 @@ from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
 from dpmc_core.datasets.user_datasets import OWN
 from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.wording import JsonObject
 
 KINDS = {
     "ratings": ("csv", "tsv", "txt", "parquet", "dat"),
@@ -237,12 +239,7 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
     if kind == "images" and file.lower().endswith(".mat"):
         variables = tuple(variables_of(file, data))
     reading, questions, table = guess(kind, file, data, choices)
-    about: dict[str, Any] = {
-        "file": file,
-        "kind": kind,
-        "questions": questions,
-        "variables": variables,
-    }
+    about: JsonObject = {"file": file, "kind": kind, "questions": questions, "variables": variables}
     if table is not None:
         frame = table.frame
         head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
@@ -313,7 +310,7 @@ def read(
 
 def _content(
     file: str, data: bytes, reading: Reading, table: Table | None, title: str
-) -> tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]:
+) -> tuple[Settings, Settings, tuple[str, ...]]:
     """What is read, as a field of ``OwnSet``; its size, as fields of ``Entry``; and notes."""
     if isinstance(reading, RatingsReading):
         assert table is not None  # ratings come as tables
@@ -356,7 +353,7 @@ def kind_of(file: str, data: bytes, kinds: Sequence[str] = tuple(KINDS)) -> str:
     return fit[0] if fit else kinds[0]
 
 
-def describe(kind: str, file: str, data: bytes, **choices: Any) -> dict[str, Any]:
+def describe(kind: str, file: str, data: bytes, **choices: Any) -> JsonObject:
     """How a file is read: of ratings how many of what, their ends, the ``layout``, which of the
     ``columns`` is what, and what is ``asked``. Raises as ``read``.
     """
@@ -364,7 +361,7 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> dict[str, Any
     reading, questions, table = guess(kind, file, data, choices)
     title = file if kind == "ratings" else f"Your {kind}"
     _, facts, notes = _content(file, data, reading, table, title)
-    summary: dict[str, Any] = {"file": file, "kind": kind}
+    summary: JsonObject = {"file": file, "kind": kind}
     if isinstance(reading, RatingsReading) and table is not None:
         low, high = facts.pop("scale")
         columns = columns_of(table.frame, reading)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers_of, option_text
 from dpmc_core.datasets.own.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.table_files import Table
@@ -240,7 +241,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
     return dataclasses.replace(reading, missing=codes), questions
 
 
-def _standing(values: NDArray[np.float64], some: Sequence[float]) -> str:
+def _standing(values: FloatArray, some: Sequence[float]) -> str:
     """That ``some`` numbers are among the ``values``, and how often."""
     times = counted(int(np.isin(values, some).sum()), "cell", "cells")
     listed = [f"{number:g}" for number in some[:_NAMED]]
@@ -249,7 +250,7 @@ def _standing(values: NDArray[np.float64], some: Sequence[float]) -> str:
     return f"{shown} {'stands' if len(some) == 1 else 'stand'} in {times}"
 
 
-def _span(values: NDArray[np.float64]) -> str:
+def _span(values: FloatArray) -> str:
     return f"{values.min():g} to {values.max():g}"
 
 
@@ -503,7 +504,7 @@ def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
 
 
 @np.errstate(all="ignore")  # numbers near the largest differ by infinity, which is far
-def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
+def odd_ends(values: FloatArray) -> tuple[float, ...]:
     """Numbers at the ends that could be slips or say "not rated", and widen the scale: farther from
     the others than these are from each other, next to a usual end and rare beside it, or codes.
     """
@@ -532,7 +533,7 @@ def odd_ends(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(sorted(odd))
 
 
-def _joined(levels: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[int, int]:
+def _joined(levels: FloatArray, times: IntArray) -> tuple[int, int]:
     """The places of the ends of what no gap parts from the middle half of all."""
     quarters = np.searchsorted(np.cumsum(times), times.sum() * np.array([0.25, 0.5, 0.75]))
     first, middle, last = (int(place) for place in quarters)
@@ -567,7 +568,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     return named
 
 
-def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bool_]:
+def _sum_up(table: FloatArray, codes: Sequence[float]) -> BoolArray:
     rows, columns = table.shape
     agreed, n_telling, agreed_where_telling = np.zeros((3, 4, columns))
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
@@ -590,21 +591,21 @@ def _sum_up(table: NDArray[np.float64], codes: Sequence[float]) -> NDArray[np.bo
     return np.asarray(fits.any(axis=0) & (high > low))
 
 
-def _ways(table: NDArray[np.float64], codes: Sequence[float]) -> Iterator[NDArray[np.float64]]:
+def _ways(table: FloatArray, codes: Sequence[float]) -> Iterator[FloatArray]:
     """What each cell would be if its column summed up the others: their number, the number of those
     that are not 0, their sum, their mean.
     """
     rated = np.isfinite(table) & ~np.isin(table, codes)
     filled = np.where(rated, table, 0.0)
 
-    def others(one: NDArray[Any]) -> NDArray[np.float64]:
+    def others(one: NDArray[Any]) -> FloatArray:
         return one.sum(axis=1, keepdims=True, dtype=np.float64) - one
 
     count, total = others(rated), others(filled)
     yield from (count, others(filled != 0), total, total / np.maximum(count, 1))
 
 
-def codes_of(values: NDArray[np.float64]) -> tuple[float, ...]:
+def codes_of(values: FloatArray) -> tuple[float, ...]:
     """Numbers at the ends that are usual codes for "not rated", often there and far from all
     others: farther away than these are from each other, or below 0 where no other number is.
     """

@@ -6,10 +6,9 @@ their ground truth, so error on the whole matrix can be measured.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
 
@@ -32,8 +31,8 @@ def low_rank(
     ``observed`` is the share of entries kept, chosen uniformly; c is ``value_scale``. The papers
     print neither the sizes nor c. Entries are exact (no rating noise), so the noise floor is 0.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
+    n_users, n_items, rank = _checked(n_users, n_items, rank)
+    observed = limits.check("observed", observed)
     scale = limits.check("value_scale", value_scale)
     cells = n_users * n_items
     n = max(1, round(cells * observed))
@@ -47,11 +46,8 @@ def low_rank(
     else:
         chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
     users, items = np.divmod(chosen, n_items)
-    values = np.einsum("kr,kr->k", left[users], right[items])
     truth = Truth(left, right, 0.0)
-    return _observed(
-        truth, users, items, values, 0.0, float(np.max(values)), f"synthetic rank {rank}"
-    )
+    return _observed(truth, users, items, 0.0, None, f"synthetic rank {rank}")
 
 
 def orthogonal(
@@ -66,8 +62,8 @@ def orthogonal(
     and exactly, so the noise floor is 0. The scale is declared as −4 to 4, before any entry is
     drawn. Entries outside are left there: about 13 in ten thousand at rank 5, 65 at rank 1.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    rank, observed = limits.check_int("true_rank", rank), limits.check("observed", observed)
+    n_users, n_items, rank = _checked(n_users, n_items, rank)
+    observed = limits.check("observed", observed)
     if rank > min(n_users, n_items):
         raise ParameterError(
             "true_rank", rank, f"at most {min(n_users, n_items)}, the smaller side of the matrix"
@@ -81,9 +77,8 @@ def orthogonal(
     items = np.concatenate(
         [rng.choice(n_items, count, replace=False, shuffle=False) for count in counts]
     )
-    values = np.einsum("kr,kr->k", left[users], right[items])
     truth = Truth(left, right, 0.0)
-    return _observed(truth, users, items, values, -4.0, 4.0, f"orthonormal rank {rank}")
+    return _observed(truth, users, items, -4.0, 4.0, f"orthonormal rank {rank}")
 
 
 def skewed(
@@ -105,8 +100,8 @@ def skewed(
     0.6) + noise (sd ``noise_floor``), on an unrounded scale around 1–5, so the noise floor is
     exact. At most half of the cells can be asked for.
     """
-    n_users, n_items = limits.check_int("n_users", n_users), limits.check_int("n_items", n_items)
-    n_ratings, rank = limits.check_int("n_ratings", n_ratings), limits.check_int("true_rank", rank)
+    n_users, n_items, rank = _checked(n_users, n_items, rank)
+    n_ratings = limits.check_int("n_ratings", n_ratings)
     popularity, noise_floor = (
         limits.check("popularity", popularity),
         limits.check("noise_floor", noise_floor),
@@ -130,18 +125,13 @@ def skewed(
     right = np.column_stack(
         [3.5 + item_bias, np.ones(n_items), rng.standard_normal((n_items, rank))]
     )
-    values = noise_floor * rng.standard_normal(n_ratings)
-    add_products(values, left, right, users, items)
+    noise = noise_floor * rng.standard_normal(n_ratings)
     truth = Truth(left, right, noise_floor)
-    return _observed(truth, users, items, values, 1.0, 5.0, "synthetic skewed")
+    return _observed(truth, users, items, 1.0, 5.0, "synthetic skewed", noise)
 
 
 def add_products(
-    values: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    users: NDArray[np.int64],
-    items: NDArray[np.int64],
+    values: FloatArray, left: FloatArray, right: FloatArray, users: IntArray, items: IntArray
 ) -> None:
     """Add to ``values`` what the factors say at their cells, in pieces: the gathered factors of 20M
     ratings would not fit.
@@ -153,14 +143,18 @@ def add_products(
 
 def _observed(
     truth: Truth,
-    users: NDArray[np.int64],
-    items: NDArray[np.int64],
-    values: FloatArray,
+    users: IntArray,
+    items: IntArray,
     low: float,
-    high: float,
+    high: float | None,
     name: str,
+    noise: FloatArray | None = None,
 ) -> Ratings:
-    """Ratings of the whole matrix ``truth`` at these cells."""
+    """Ratings of the whole matrix ``truth`` at these cells, with ``noise`` if any; ``high`` None
+    is the largest of them.
+    """
+    values = np.zeros(len(users)) if noise is None else noise
+    add_products(values, truth.left, truth.right, users, items)
     return Ratings.checked(
         users,
         items,
@@ -168,7 +162,7 @@ def _observed(
         n_users=len(truth.left),
         n_items=len(truth.right),
         low=low,
-        high=high,
+        high=float(np.max(values)) if high is None else high,
         name=name,
         truth=truth,
     )
@@ -176,7 +170,7 @@ def _observed(
 
 def distinct_pairs(
     user_weight: FloatArray, item_weight: FloatArray, count: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> IntArray:
     """``count`` different cells, drawn by weight with no user or item expected to fill more than
     half of its line.
 
@@ -218,6 +212,14 @@ def _capped(weight: FloatArray, count: int, most: float) -> FloatArray:
         rest = share[~over].sum()
         share = np.where(over, top, share * (free / rest) if rest > 0 else share)
     return share / share.sum()
+
+
+def _checked(n_users: int, n_items: int, rank: int) -> tuple[int, int, int]:
+    return (
+        limits.check_int("n_users", n_users),
+        limits.check_int("n_items", n_items),
+        limits.check_int("true_rank", rank),
+    )
 
 
 def _check_count(n: int) -> None:

@@ -23,7 +23,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy import special
 
 from dpmc_core import paths
 from dpmc_core.datasets.catalogue import entry as dataset_entry
@@ -250,7 +249,11 @@ def compute(
 def specs_of(row: Row, trials: int | None = None) -> list[RunSpec]:
     """The specs of a row's trials: trial k has the seeds that every row's k-th trial has."""
     assert row.spec is not None  # the caller has rows with runs
-    return [row.spec(*seeds) for seeds in seeds_of(_ROOT, row.trials if trials is None else trials)]
+    return [row.spec(*seeds) for seeds in _seeds(row, trials)]
+
+
+def _seeds(row: Row, trials: int | None) -> list[tuple[int, int]]:
+    return seeds_of(_ROOT, row.trials if trials is None else trials)
 
 
 def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResult:
@@ -258,8 +261,7 @@ def _row_result(row: Row, records: list[Record], trials: int | None) -> RowResul
     if row.exact is not None:
         return RowResult(id=row.id, values=(row.exact(),))
     if row.measured is not None:
-        seeds = [seed for seed, _ in seeds_of(_ROOT, row.trials if trials is None else trials)]
-        values = tuple(row.measured(seed) for seed in seeds)
+        values = tuple(row.measured(seed) for seed, _ in _seeds(row, trials))
         return RowResult(id=row.id, values=values, seconds=time.perf_counter() - started)
     good = [record for record in records if not record.error]
     stating = [] if row.after else good  # what a run states is of all its rounds
@@ -323,19 +325,16 @@ def trial_steps(spec: Trial) -> Iterator[float]:
     yield new_trial(next(row for row in rows_of(spec.entry) if row.id == spec.row), spec.seed)
 
 
-def prediction_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Where one more trial falls with probability ``level``, were trials normal.
+def prediction_interval(values: Sequence[float], together: int = 1) -> tuple[float, float]:
+    """Where one more trial falls 95 times in 100, were trials normal, or each of so many rows'
+    ``together``.
 
     Mean ± t·s·√(1 + 1/n). Of one value, or equal ones, that value ± a millionth.
     """
     mean = float(np.mean(values))
-    n, spread = len(values), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    wide = (
-        0.0
-        if n < 2
-        else float(special.stdtrit(n - 1, (1 + level) / 2)) * spread * math.sqrt(1 + 1 / n)
-    )
-    wide = max(wide, 1e-6 * abs(mean))
+    n, wide = len(values), 1e-6 * abs(mean)
+    if n > 1:
+        wide = max(wide, t_half_width(values, together) * math.sqrt(n + 1))
     return mean - wide, mean + wide
 
 

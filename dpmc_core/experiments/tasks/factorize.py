@@ -13,19 +13,18 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets import user_datasets
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.configs import SampleData
-from dpmc_core.datasets.data import samples_of, uncorrupted
+from dpmc_core.datasets.data import cached, samples_of, uncorrupted
 from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import Result, noise_source, solve
+from dpmc_core.experiments.tasks.solve import Result, noise_source, solve, with_ledgers
 from dpmc_core.factorization import FactorStep, fit_coefficients, objective, sklearn_nmf
 from dpmc_core.factorization.blocks import cross
 from dpmc_core.factorization.public_images import parts_without_data
@@ -39,7 +38,7 @@ from dpmc_core.metrics.factors import (
     share_found,
     topic_terms,
 )
-from dpmc_core.privacy import Ledger, Release
+from dpmc_core.privacy import Release
 from dpmc_core.wording import JsonObject
 
 AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
@@ -91,7 +90,7 @@ class FactorResult(Result[FactorMetrics]):
     dictionary: FloatArray
     coefficients: FloatArray
     outliers: FloatArray | None
-    shown: NDArray[np.intp]
+    shown: IntArray
     corrupted_values: FloatArray
     baseline_errors: dict[str, FloatArray]
     reference: float
@@ -197,15 +196,9 @@ def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> flo
     """
     if chosen is not None:
         return _reference_of(chosen, rank)
-    if user_datasets.is_own(data.dataset):
-        return user_datasets.find(data.dataset).cached(
-            ("reference", uncorrupted(data), rank),
-            lambda: _reference_of(samples_of(data, clean=True), rank),
-        )
-    return _reference(uncorrupted(data), rank)
+    return cached(_reference, uncorrupted(data), rank, most=32)
 
 
-@lru_cache(maxsize=32)
 def _reference(data: SampleData, rank: int) -> float:
     return _reference_of(samples_of(data, clean=True), rank)
 
@@ -254,11 +247,10 @@ def factorize_steps(
         np.asarray(given.values[:, shown]) if given.unit == "image" else np.empty((0, shown.size))
     )
     result_samples = replace(given, values=clean.values)
-    ledger = Ledger(spent)
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
-    for count, step in enumerate(solve(spec, given, rng=rng, spent=spent), start=1):
-        ledger = ledger.plus(step.releases)
+    steps = with_ledgers(solve(spec, given, rng=rng, spent=spent), spent)
+    for count, (step, ledger, whole) in enumerate(steps, start=1):
         last = count == length
         if count % every and not last:
             continue
@@ -279,7 +271,7 @@ def factorize_steps(
             outliers=None if step.outliers is None else step.outliers[:, shown],
             shown=shown,
             corrupted_values=seen,
-            ledger=ledger.plus(step.rest),
+            ledger=whole,
             draws_so_far=ledger.draws,
             baselines={name: float(errors.mean()) for name, errors in beside.items()},
             baseline_errors=beside,
@@ -315,7 +307,7 @@ def _measure(
     )
 
 
-def _columns_to_show(samples: Samples) -> NDArray[np.intp]:
+def _columns_to_show(samples: Samples) -> IntArray:
     """Spoiled columns first, half of those shown, then others."""
     half = samples.spoiled[: _SHOWN // 2]
     others = np.setdiff1d(np.arange(min(len(samples), 4 * _SHOWN)), samples.spoiled)[

@@ -21,7 +21,13 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
+from dpmc_core.experiments.tasks.solve import (
+    RatingsResult,
+    noise_source,
+    solvable,
+    solve,
+    with_ledgers,
+)
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.ratings import (
     clipped,
@@ -31,7 +37,6 @@ from dpmc_core.metrics.ratings import (
     truth_rmse,
     truth_rmse_clipped,
 )
-from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.wording import JsonObject
 
@@ -64,6 +69,12 @@ class StepMetrics:
     epsilon: float | None = None
     chosen_reg: float | None = None
 
+    def error(self, *, clip: bool) -> tuple[float, float]:
+        """RMSE on held-out ratings and its half width, of predictions in the scale to ``clip``."""
+        if clip:
+            return self.test_rmse_clipped, self.test_half_width_clipped
+        return self.test_rmse, self.test_half_width
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult(RatingsResult[StepMetrics]):
@@ -80,7 +91,7 @@ class RunResult(RatingsResult[StepMetrics]):
     @property
     def rating_width(self) -> float:
         """The width of the rating scale."""
-        return self.split.train.high - self.split.train.low
+        return self.split.train.width
 
     @property
     def value(self) -> float:
@@ -106,7 +117,7 @@ class RunResult(RatingsResult[StepMetrics]):
         ratings.
         """
         test = self.split.test
-        squares = (clipped(self.model.predict(test.users, test.items), test) - test.values) ** 2
+        squares = (clipped(test.predicted_by(self.model), test) - test.values) ** 2
         return compared_rmse(squares, self.baseline_squares)
 
     @property
@@ -138,15 +149,14 @@ def rate_steps(
     baselines: dict[str, float] = {}
     baseline_squares = np.empty(0)
     for predictor in fit_baselines(train):
-        predicted = clipped(predictor.predict(test.users, test.items), test)
+        predicted = clipped(test.predicted_by(predictor), test)
         baselines[predictor.name] = rmse(predicted, test.values)
         if baselines[predictor.name] == min(baselines.values()):
             baseline_squares = (predicted - test.values) ** 2
     metrics: tuple[StepMetrics, ...] = ()
-    ledger = Ledger()
     with solvable():
-        for step in solve(spec, train, workers=workers, rng=rng):
-            ledger = ledger.plus(step.releases)
+        steps = with_ledgers(solve(spec, train, workers=workers, rng=rng))
+        for step, ledger, whole in steps:
             errors = _measure(step, train, test, started)
             if spec.noise.kind == "sigma":
                 # at the end as the statement says it
@@ -164,7 +174,7 @@ def rate_steps(
                 spec=spec,
                 metrics=metrics,
                 model=step.model,
-                ledger=ledger.plus(step.rest),
+                ledger=whole,
                 draws_so_far=ledger.draws,
                 baselines=baselines,
                 baseline_squares=baseline_squares,
@@ -177,7 +187,7 @@ def rate_steps(
 
 def _measure(step: Step, train: Ratings, test: Ratings, started: float) -> StepMetrics:
     model = step.model
-    predicted = model.predict(test.users, test.items)
+    predicted = test.predicted_by(model)
     inside = clipped(predicted, test)
     value, value_clipped = rmse(predicted, test.values), rmse(inside, test.values)
     whole = clipped_whole = None

@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.step import FactorModel
 from dpmc_core.completion.recommending import LikesConfig, most_popular
 from dpmc_core.datasets.data import user_split_of
 from dpmc_core.datasets.ratings import UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import RatingsResult, noise_source, solvable, solve
+from dpmc_core.experiments.tasks.solve import (
+    RatingsResult,
+    noise_source,
+    solvable,
+    solve,
+    with_ledgers,
+)
 from dpmc_core.metrics import (
     RECALL_AT,
     RECALLS_AT,
@@ -34,7 +40,6 @@ from dpmc_core.metrics import (
     recalls_by_user,
     top_items,
 )
-from dpmc_core.privacy import Ledger
 from dpmc_core.wording import JsonObject, finite
 
 LISTED = 100
@@ -87,11 +92,11 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
         return self.final.recall
 
     @property
-    def held(self) -> NDArray[np.intp]:
+    def held(self) -> IntArray:
         """The held-out users, by number."""
         return np.unique(self.split.target.users)
 
-    def listed(self, user: int) -> NDArray[np.intp]:
+    def listed(self, user: int) -> IntArray:
         """The best items for a held-out ``user``, best first, without those that were shown."""
         query = self.split.query
         shown = query.items[query.users == user]
@@ -128,11 +133,10 @@ class RecommendResult(RatingsResult[RecommendMetrics]):
     @property
     def lists(self) -> dict[str, ListQuality]:
         """How good and how alike the lists of 20 are: the model's, and of what is most liked."""
-        rated = np.bincount(self.split.train.items, minlength=self.split.train.n_items)
         models = {"model": self.model, "most liked": _most_liked(self.split)}
-        query, target = self.split.query, self.split.target
+        train, query, target = self.split.train, self.split.query, self.split.target
         return {
-            name: list_quality(model.block, query, target, rated, RECALL_AT)
+            name: list_quality(model.block, query, target, train.per_item, RECALL_AT)
             for name, model in models.items()
         }
 
@@ -176,11 +180,10 @@ def recommend_steps(
         "most liked": float(most_liked.mean()),
         "by chance": float(recall_by_chance(split.query, split.target).mean()),
     }
-    ledger = Ledger()
     metrics: tuple[RecommendMetrics, ...] = ()
     with solvable():
-        for step in solve(spec, split.train, workers=workers, visitors=split.query, rng=noise):
-            ledger = ledger.plus(step.releases)
+        steps = solve(spec, split.train, workers=workers, visitors=split.query, rng=noise)
+        for step, ledger, whole in with_ledgers(steps):
             if not all(
                 np.isfinite(factors).all()
                 for factors in (step.model.user_factors, step.model.item_factors)
@@ -204,7 +207,7 @@ def recommend_steps(
                 by_user=each,
                 most_liked_by_user=most_liked,
                 model=step.model,
-                ledger=ledger.plus(step.rest),
+                ledger=whole,
                 draws_so_far=ledger.draws,
                 baselines=baselines,
                 split=split,

@@ -78,6 +78,18 @@ def solve(
     return iter(solver(data, config, rng, *served))
 
 
+def with_ledgers(
+    steps: Iterator[Any], spent: tuple[Release, ...] = ()
+) -> Iterator[tuple[Any, Ledger, Ledger]]:
+    """Yield each step with the ledger of all releases so far, which begins with those ``spent``,
+    and that of all that the plan holds.
+    """
+    ledger = Ledger(spent)
+    for step in steps:
+        ledger = ledger.plus(step.releases)
+        yield step, ledger, ledger.plus(step.rest)
+
+
 @contextmanager
 def solvable() -> Iterator[None]:
     """Turn a least-squares system that cannot be solved into a ``DataError``."""

@@ -29,16 +29,15 @@ COUNTS = (1, 2, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
 def composition(
     mechanisms: Sequence[Mechanism],
     curves: Sequence[Sequence[float]],
-    counts: Sequence[int],
-    pure: Sequence[float],
+    sensitivity: float,
     chosen: int,
     delta: float,
 ) -> Drawn:
     """Tightest ε against the number of releases, one line per mechanism, and thin lines where ε is
     merely added up.
 
-    ``curves[k]`` belongs to ``mechanisms[k]`` at ``counts``; ``pure[k]`` is its ε of one release
-    (∞: none is drawn); ``chosen`` is marked.
+    ``curves[k]`` belongs to ``mechanisms[k]`` at ``COUNTS``; one release moves by ``sensitivity``
+    (without a pure ε no sum is drawn); ``chosen`` is marked.
     """
     fig = figure(
         "number of releases T (log scale)",
@@ -47,17 +46,17 @@ def composition(
         log_x=True,
         log_y=True,
     )
-    numbers: dict[str, object] = {"releases": list(counts)}
+    numbers: dict[str, object] = {"releases": list(COUNTS)}
     lines = []
-    for noise, epsilons, single in zip(mechanisms, curves, pure, strict=True):
-        look = IDENTITY[noise.name]
+    for noise, epsilons in zip(mechanisms, curves, strict=True):
+        look, single = IDENTITY[noise.name], noise.epsilon(sensitivity)
         if epsilons[-1] > 0:
-            lines.append(Line(look, counts, _on_a_log_axis(epsilons)))
+            lines.append(Line(look, COUNTS, _on_a_log_axis(epsilons)))
         numbers[f"{look.title} ε at δ = {power(delta)}"] = list(epsilons)
         if math.isfinite(single):
-            added = [single * count for count in counts]
+            added = [single * count for count in COUNTS]
             summed = replace(look, title=f"{look.title}, summed", marker="", width=1.5)
-            lines.append(Line(summed, counts, added))
+            lines.append(Line(summed, COUNTS, added))
             numbers[f"{look.title} sum of ε (δ = 0)"] = added
     fig.add_vline(x=chosen, line={"color": BASELINE, "width": 1})
     fig.add_annotation(
@@ -227,17 +226,16 @@ def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -
 
 def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
     """Lay out Table 4 of the DPALS paper by each way of accounting."""
-    return pd.DataFrame(
-        {
-            "data": [c.dataset for c in counts],
-            "printed ε": [c.printed for c in counts],
-            "Theorem 1: one of two releases": [c.theorem for c in counts],
-            "both releases, the paper's conversion": [c.both for c in counts],
-            "both releases, exact": [c.exact for c in counts],
-            "and the mean as derived": [c.derived for c in counts],
-            "the same, exact": [c.derived_exact for c in counts],
-        }
-    )
+    titles = {
+        "dataset": "data",
+        "printed": "printed ε",
+        "theorem": "Theorem 1: one of two releases",
+        "both": "both releases, the paper's conversion",
+        "exact": "both releases, exact",
+        "derived": "and the mean as derived",
+        "derived_exact": "the same, exact",
+    }
+    return pd.DataFrame(counts).rename(columns=titles)
 
 
 def at_equal(

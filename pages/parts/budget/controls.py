@@ -7,10 +7,10 @@ the controls that ask another.
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
+from dpmc_core.config import Settings
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, state
 from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, variance_curve
@@ -147,7 +147,7 @@ LINK_TITLES = {"u_run": RUNS, "u_by": MODES, "u_bounded": DEFINITIONS}
 def form() -> Question:
     """Draw the bar above the figure, and the settings in the sidebar."""
     run = controls.choice("A run like", "u_run", RUNS, USUAL.run, then=_usual_variance)
-    moves: dict[str, Any] = {"sensitivity": 5.0}
+    moves: Settings = {"sensitivity": 5.0}
     count = _PAPER_COUNTS.get(run, USUAL.count)
     with controls.place():
         if run == "own":
@@ -181,7 +181,7 @@ def _usual_variance() -> None:
     st.session_state["u_variance"] = USUAL_VARIANCE[st.session_state["u_run"]]
 
 
-def _own_run() -> dict[str, Any]:
+def _own_run() -> Settings:
     """Ask for the sensitivity, how many coordinates one person affects, and how evenly."""
     sensitivity = declared.box(
         "als.sensitivity", "u_sensitivity", USUAL.sensitivity, label="Sensitivity Δ (ℓ1)"

@@ -4,7 +4,6 @@ The last are ledgers as files: one to be counted, and those of the page to take 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,12 +12,12 @@ from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.worker.reading import account
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.planning.project import Item, Project, share_out_after
-from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, subject
+from dpmc_core.privacy import Ledger, Release, Statement
 from dpmc_core.privacy.account import choice_epsilon, tightest
 from dpmc_core.privacy.compare import price
 from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.privacy.statement import group_epsilon
-from dpmc_core.wording import power, three
+from dpmc_core.wording import JsonObject, power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import DEFINITIONS, MANY, MODES, Question
 from pages.parts.frame import drag, python_lines
@@ -55,6 +54,16 @@ class Counts:
         """What the noises are called."""
         return [IDENTITY[noise.name].title for noise in self.mechanisms]
 
+    @property
+    def named(self) -> list[tuple[str, Statement]]:
+        """The statements with what their noises are called."""
+        return list(zip(self.titles, self.statements, strict=True))
+
+    @property
+    def nominal(self) -> str:
+        """The word before an ε where one of them is no guarantee."""
+        return "nominal " * any(statement.nominal for statement in self.statements)
+
 
 def count(question: Question) -> Counts:
     """Count what is asked. Raises ``DPMCError``."""
@@ -79,21 +88,17 @@ def follow(question: Question) -> None:
 def verdict(counts: Counts) -> str:
     """Say what all releases cost together, the cheapest mechanism first."""
     question = counts.question
-    costs = sorted(
-        (statement.epsilon, title)
-        for title, statement in zip(counts.titles, counts.statements, strict=True)
-    )
+    costs = sorted((statement.epsilon, title) for title, statement in counts.named)
     totals = ", ".join(f"{three(epsilon)} with {title}" for epsilon, title in costs)
     many = f"{question.count:,} releases cost" if question.count > 1 else "One release costs"
-    nominal = "nominal " * any(statement.nominal for statement in counts.statements)
-    return f"{many} a {nominal}total ε of {totals} noise, at δ = {power(question.delta)}."
+    return f"{many} a {counts.nominal}total ε of {totals} noise, at δ = {power(question.delta)}."
 
 
 def unreviewed(counts: Counts) -> str:
     """Name the noises whose ε rests on a proof that nobody has reviewed; "" for none."""
     ours = [
         f"{title} {three(s.epsilon_published)}"
-        for title, s in zip(counts.titles, counts.statements, strict=True)
+        for title, s in counts.named
         if s.epsilon_published > 1.005 * s.epsilon
     ]
     if not ours:
@@ -106,10 +111,7 @@ def unreviewed(counts: Counts) -> str:
 
 def composition(counts: Counts) -> None:
     """Draw how ε grows with the number of releases."""
-    totals = ", ".join(
-        f"{title} {three(s.epsilon)}"
-        for title, s in zip(counts.titles, counts.statements, strict=True)
-    )
+    totals = ", ".join(f"{title} {three(s.epsilon)}" for title, s in counts.named)
     show(
         _composition(counts),
         "composition",
@@ -121,12 +123,7 @@ def composition(counts: Counts) -> None:
 def _composition(counts: Counts) -> Drawn:
     question = counts.question
     return charts.composition(
-        counts.mechanisms,
-        counts.curves,
-        charts.COUNTS,
-        [noise.epsilon(question.sensitivity) for noise in counts.mechanisms],
-        question.count,
-        question.delta,
+        counts.mechanisms, counts.curves, question.sensitivity, question.count, question.delta
     )
 
 
@@ -169,11 +166,9 @@ def method(counts: Counts) -> None:
 
 def statements(counts: Counts) -> None:
     """Draw what each noise spends, side by side."""
-    for column, title, statement in zip(
-        st.columns(3), counts.titles, counts.statements, strict=True
-    ):
+    for column, named in zip(st.columns(3), counts.named, strict=True):
         with column:
-            statement_card(title, statement)
+            statement_card(*named)
 
 
 def attackers(counts: Counts) -> None:
@@ -210,8 +205,9 @@ def carried_over(counts: Counts) -> None:
             for name, epsilons in of_sizes.items()
         )
         unit = counts.statements[0].unit
-        nominal = "nominal " * any(statement.nominal for statement in counts.statements)
-        sentence = f"For ten units (each one {unit}) that change together, the {nominal}ε is {ten}."
+        sentence = (
+            f"For ten units (each one {unit}) that change together, the {counts.nominal}ε is {ten}."
+        )
         show(
             charts.by_number(of_sizes, "units that change together", charts.GROUPS, question.delta),
             "groups",
@@ -254,7 +250,7 @@ def sampling(counts: Counts) -> None:
                     *map(min, sampled_epsilons(Ledger(tuple(sampled)), deltas), of_all[noise.name])
                 ]
     except DPMCError as error:
-        st.info(controls.plain(str(error)))
+        st.info(controls.plain(error))
         return
     at = deltas.index(question.delta)
     totals = "; ".join(
@@ -288,14 +284,11 @@ def choice(counts: Counts) -> None:
             for noise in counts.mechanisms
         }
     at = charts.MEAN_RUNS.index(10)
-    nominal = "nominal " * any(statement.nominal for statement in counts.statements)
     totals = "; ".join(
-        f"{three(of_each[noise.name][at])}, not {three(one.epsilon)} ({title})"
-        for noise, one, title in zip(
-            counts.mechanisms, counts.statements, counts.titles, strict=True
-        )
+        f"{three(epsilons[at])}, not {three(one.epsilon)} ({title})"
+        for epsilons, (title, one) in zip(of_each.values(), counts.named, strict=True)
     )
-    sentence = f"The best of 10 such runs on average has a {nominal}ε of {totals}."
+    sentence = f"The best of 10 such runs on average has a {counts.nominal}ε of {totals}."
     st.markdown(sentence)
     show(
         charts.by_number(
@@ -324,8 +317,7 @@ def statement_card(title: str, statement: Statement) -> None:
             three(statement.epsilon),
         )
         st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
-        odds = odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
-        st.caption(f"{odds} The tab *Attacker* draws the best attack on this noise.")
+        st.caption(f"{statement.odds} The tab *Attacker* draws the best attack on this noise.")
         st.caption(
             f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}."
         )
@@ -344,9 +336,7 @@ def methods(counts: Counts) -> None:
         + " ".join(f"**{a.title}:** {a.how}" for a in first.accounts)
     )
     if any(not answer.published for s in of_each for answer in s.accounts):
-        published = ", ".join(
-            f"{t} {three(s.epsilon_published)}" for t, s in zip(counts.titles, of_each, strict=True)
-        )
+        published = ", ".join(f"{title} {three(s.epsilon_published)}" for title, s in counts.named)
         st.caption(
             "\\* rests on a proof in this project (docs/huber-composition.md) that has not been "
             "peer-reviewed. By published results alone: " + published + "."
@@ -403,7 +393,7 @@ def _needed(question: Question, mechanisms: list[Mechanism], shapes: list[Releas
             + (_LOOSE if question.loose else "Tightest count for each, right to 0.2 %.")
         )
     except DPMCError as error:
-        st.warning(controls.plain(str(error)))
+        st.warning(controls.plain(error))
 
 
 def least_noise(counts: Counts, shapes: list[Release]) -> None:
@@ -435,14 +425,14 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
 
 def _least_of_each(
     question: Question, titles: list[str], shapes: list[Release]
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+) -> list[JsonObject]:
+    rows: list[JsonObject] = []
     with st.spinner("Searching the least noise…"):
         for title, shape in zip(titles, shapes, strict=True):
             try:
                 noise = question.least(shape)
             except DPMCError as error:
-                st.warning(controls.plain(str(error)))
+                st.warning(controls.plain(error))
                 continue
             rows.append(
                 {"noise": title, "standard deviation": noise.std, "variance": noise.variance}
@@ -520,7 +510,7 @@ def _left(name: str, content: bytes, delta: float) -> str:
     except OF_THE_FILE as error:
         if isinstance(error, ParameterError) and error.name == "neighbours":
             return "What is left can be said of ledgers about one record (one person) only."
-        return f"**Left**: {controls.plain(str(error))}"
+        return f"**Left**: {controls.plain(error)}"
     (release,) = allocation.releases
     nominal = "" if allocation.ledger.sound else "nominal "
     return (

@@ -66,8 +66,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     for named in results:
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
-        y = np.array([m.test_rmse_clipped if clip else m.test_rmse for m in metrics])
-        half = np.array([m.test_half_width_clipped if clip else m.test_half_width for m in metrics])
+        y, half = np.array([m.error(clip=clip) for m in metrics]).T
         last, top = max(last, int(x[-1])), max(top, float(y[-1] + half[-1]))
         until = int(np.searchsorted(x, iteration, "right"))
         x_seen, y_seen, halves = x[:until], y[:until], half[:until]
@@ -164,7 +163,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     rows, lines = [], []
     for k, named in enumerate(results):
         test = named.result.split.test
-        predicted = clipped(named.result.model.predict(test.users, test.items), test)
+        predicted = clipped(test.predicted_by(named.result.model), test)
         actual = _rounded(test)
         frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
             "predicted"
@@ -197,13 +196,13 @@ def errors(results: Sequence[Named]) -> Drawn:
     )
     rows: dict[str, object] = {}
     tests = [named.result.split.test for named in results]
-    reach = max(t.high - t.low for t in tests)
+    reach = max(t.width for t in tests)
     edges = np.linspace(-reach, reach, 81)
     middle = (edges[:-1] + edges[1:]) / 2
     rows["error"] = middle
     for named in results:
         test = named.result.split.test
-        error = clipped(named.result.model.predict(test.users, test.items), test) - test.values
+        error = clipped(test.predicted_by(named.result.model), test) - test.values
         height, _ = np.histogram(error, edges, density=True)
         rows[named.label] = height
         steps = {"line": named.look.line(shape="hvh"), "marker": named.look.mark(maxdisplayed=9)}
@@ -232,7 +231,7 @@ def top_entries(result: RunResult, user: int, at_least: int = 0) -> list[tuple[i
     """
     train = result.split.train
     scores = result.model.block(np.array([user]))[0]
-    rare = np.flatnonzero(np.bincount(train.items, minlength=train.n_items) < at_least)
+    rare = np.flatnonzero(train.per_item < at_least)
     best = top_items(scores, np.union1d(train.items[train.users == user], rare))
     return [
         (int(j), f"{train.item_label(int(j))}  ({np.clip(scores[j], train.low, train.high):.1f})")
@@ -245,7 +244,7 @@ def _rounded(ratings: Ratings) -> np.ndarray:
 
     Whole or half points for stars, ten steps for continuous synthetic values.
     """
-    step = (ratings.high - ratings.low) / 8 if ratings.truth is not None else 0.5
+    step = ratings.width / 8 if ratings.truth is not None else 0.5
     return np.clip(
         np.round((ratings.values - ratings.low) / step) * step + ratings.low,
         ratings.low,

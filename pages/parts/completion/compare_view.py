@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.experiments.presets import PEOPLE, WELL_REGULARISED, preset
-from dpmc_core.privacy import odds_sentence, subject
+from dpmc_core.privacy import odds_sentence
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import study_view, texts
@@ -22,7 +22,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
-from pages.parts.ui.on_screen import code, download, unbroken
+from pages.parts.ui.on_screen import download, unbroken
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
@@ -69,8 +69,7 @@ def figures(results: list[Named], clip: bool) -> None:
     """
     ends = [n.result.final for n in results]
     summary = "; ".join(
-        f"{n.label}: {three(end.test_rmse_clipped if clip else end.test_rmse)}"
-        for n, end in zip(results, ends, strict=True)
+        f"{n.label}: {three(end.error(clip=clip)[0])}" for n, end in zip(results, ends, strict=True)
     )
     alt = f"Held-out RMSE{', clipped' * clip}; lower is better. At the end: {summary}."
     left, right = pair()
@@ -128,7 +127,7 @@ def _after(results: list[Named], clip: bool, step: int) -> str:
     errors = []
     for n in results:
         metrics = n.result.metrics[min(step, len(n.result.metrics)) - 1]
-        error = metrics.test_rmse_clipped if clip else metrics.test_rmse
+        error, _ = metrics.error(clip=clip)
         errors.append(f"{n.letter} {three(error, zeros=True)}")
     return f"After iteration {step}, the error (held-out RMSE) is: {', '.join(errors)}."
 
@@ -162,11 +161,7 @@ def _table(results: list[Named], clip: bool) -> None:
     rows = []
     for named in results:
         statement, final = named.result.statement, named.result.final
-        error, half = (
-            (final.test_rmse_clipped, final.test_half_width_clipped)
-            if clip
-            else (final.test_rmse, final.test_half_width)
-        )
+        error, half = final.error(clip=clip)
         apart = named.result.against_baseline
         kind = "nominal" if statement.nominal else "guaranteed"
         kind += "" if statement.nominal or statement.secret else ", repeatable for teaching"
@@ -227,24 +222,22 @@ def protection(result: RunResult | RecommendResult) -> None:
         )
     else:
         given = f"If the {', '.join(statement.uncovered)} were public: " * bool(statement.uncovered)
-        st.caption(
-            given + odds_sentence(statement.epsilon, statement.delta, subject(statement.unit))
-        )
+        st.caption(given + statement.odds)
     counted(statement)
 
 
 def account(item: Named, clip: bool) -> None:
     """One configuration's numbers: error, baselines, and what it protects."""
     result, final = item.result, item.result.final
+    error, half = final.error(clip=clip)
     with st.container(border=True):
         st.markdown(f"**{item.label}**")
         st.metric(
             f"held-out RMSE{', clipped' if clip else ''} (rating units)",
-            f"{final.test_rmse_clipped if clip else final.test_rmse:.4f}",
+            f"{error:.4f}",
             help=glossary.meaning("rmse")
             + " ± is half of a 95 % interval over the choice of held-out ratings.",
         )
-        half = final.test_half_width_clipped if clip else final.test_half_width
         lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
         if final.chosen_reg is not None:
             lines.append(f"λ = {three(final.chosen_reg)} was chosen")
@@ -343,9 +336,7 @@ def export(results: list[Named]) -> None:
         ),
     )
     for item in results:
-        st.markdown(f"**{item.label}** on the command line, and in Python:")
-        code(item.result.spec.command(), "bash")
-        code(item.result.spec.python(), "python")
+        python_lines.elsewhere(item.label, item.result.spec)
 
 
 def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:

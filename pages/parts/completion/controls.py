@@ -7,12 +7,11 @@ protected users read; and all of them as what is ``Asked``.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.config import parameters
+from dpmc_core.config import Settings, parameters
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import DPMCError
@@ -39,7 +38,7 @@ from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.declared import SHARED, USER_KEYS
-from pages.parts.ui.looks import LETTERS, NOISES, TOTALS, lowered
+from pages.parts.ui.looks import LETTERS, NOISES, SOME_NOISE, TOTALS, lowered
 from pages.parts.ui.run_panel import run_next
 
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
@@ -81,11 +80,11 @@ AMOUNTS = {
 }
 
 
-def _fields_of(*configurations: tuple[str, str]) -> dict[str, Any]:
+def _fields_of(*configurations: tuple[str, str]) -> Settings:
     """What the boxes that are drawn have for configurations of an algorithm and a noise, all by
     total ε.
     """
-    fields: dict[str, Any] = {"n": len(configurations)}
+    fields: Settings = {"n": len(configurations)}
     for letter, (algorithm, noise) in zip("abcdef", configurations, strict=False):
         fields[f"{letter}_algorithm"] = algorithm
         card = ALGORITHMS[algorithm]
@@ -137,15 +136,15 @@ def use_preset(name: str) -> None:
     links.put(preset(name, st.session_state["dataset"]), LINK_TITLES)
 
 
-def dataset_choice(usual: dict[str, Any], then: Callable[[], None]) -> str:
+def dataset_choice(usual: Settings, then: Callable[[], None]) -> str:
     """The dataset; ``usual`` says where it starts, ``then`` is called when another is picked."""
     first = usual.get("dataset", "low-rank")
     return controls.choice("Dataset", "dataset", own_data.menu("ratings"), first, then=then)
 
 
-def shape_controls(name: str, usual: dict[str, Any]) -> dict[str, Any]:
+def shape_controls(name: str, usual: Settings) -> Settings:
     """How the dataset ``name`` is read or made, from ``usual`` numbers."""
-    fields: dict[str, Any] = {}
+    fields: Settings = {}
     with controls.place():
         if name == "sweetrs":
             fields["zeros"] = controls.segments("A 0 in the file is", "zeros", ZEROS, "missing")
@@ -173,18 +172,18 @@ def preset_buttons(dataset: str) -> None:
         )
 
 
-def rating_controls(dataset: str) -> dict[str, Any]:
+def rating_controls(dataset: str) -> Settings:
     """What algorithms read that protect one rating, from the usual preset."""
     preset_buttons(dataset)
     usual = preset(WELL_REGULARISED, dataset)
-    fields: dict[str, Any] = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
+    fields: Settings = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
     return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
 
 
 def offer_comparisons(dataset: str) -> None:
     """Draw a button for each comparison that is not what stands in the boxes."""
 
-    def run(fields: dict[str, Any]) -> None:
+    def run(fields: Settings) -> None:
         links.put(fields, LINK_TITLES)
         run_next("seed")
 
@@ -201,7 +200,7 @@ def offer_comparisons(dataset: str) -> None:
                 )
 
 
-def _published(dataset: str) -> dict[str, tuple[dict[str, Any], str]]:
+def _published(dataset: str) -> dict[str, tuple[Settings, str]]:
     """DPALS at the settings of its paper's Table 4, on data that columns of it are computed of."""
     offers = {}
     for row in rows_of("dpals-table-5"):
@@ -225,7 +224,7 @@ def how_many(question: str) -> int:
     return controls.whole("Configurations", key, 1, len(STARTING[question]), 3)
 
 
-def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[str, Any]:
+def configuration(letter: str, question: str, settings: DeltaGenerator) -> Settings:
     """Algorithm and noise of one configuration in a line, which ends with what they protect; in
     ``settings`` what else its noise has.
     """
@@ -235,7 +234,7 @@ def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[
         f"**{card.title}** {card.summary} ({card.origin})"
         for card in (ALGORITHMS[name] for name in titles)
     )
-    hidden: dict[str, Any] = {"label_visibility": "collapsed"}
+    hidden: Settings = {"label_visibility": "collapsed"}
     with st.container(
         key=f"configuration-{letter.lower()}", horizontal=True, vertical_alignment="center"
     ):
@@ -244,7 +243,7 @@ def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[
             f"{letter}: algorithm", f"{low}algorithm", titles, algorithm, help=about, **hidden
         )
         unit = ALGORITHMS[name].unit
-        fields: dict[str, Any] = {"algorithm": name, "mechanism": "none"}
+        fields: Settings = {"algorithm": name, "mechanism": "none"}
         with controls.place():
             if unit:
                 fields["mechanism"] = controls.choice(
@@ -258,9 +257,9 @@ def configuration(letter: str, question: str, settings: DeltaGenerator) -> dict[
     return fields
 
 
-def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -> dict[str, Any]:
+def _amount(letter: str, algorithm: str, noise: str, settings: DeltaGenerator) -> Settings:
     """How much noise, empty for the total ε of all; in ``settings`` by what, and of which α."""
-    low, fields = letter.lower(), dict[str, Any]()
+    low, fields = letter.lower(), Settings()
     card = ALGORITHMS[algorithm]
     rating, kinds = card.unit == "rating", {kind.amount(): kind for kind in card.noise}
     titles = {name: title for name, title in AMOUNTS.items() if name in kinds}
@@ -314,17 +313,14 @@ USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 LIST_TITLES = {
     name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
 }
-STUDY_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 USER_TITLES = {
     "question": QUESTIONS,
     **declared.titles(USERS),
     "list_algorithm": LIST_TITLES,
-    "study_noise": STUDY_NOISES,
+    "study_noise": SOME_NOISE,
 }
 # where a visitor starts
-FIRST: dict[str, Any] = {
-    name: PEOPLE[name] for name in ("dataset", "n_users", "n_items", "n_ratings")
-}
+FIRST: Settings = {name: PEOPLE[name] for name in ("dataset", "n_users", "n_items", "n_ratings")}
 FIRST_METHOD = {"k": 50, "nuclear": 1.0}  # where the other boxes start: smaller sets than usual
 NUMBERS = (*SHARED, "item_share", "clip_norm")
 
@@ -339,7 +335,7 @@ def numbers_of(question: str) -> str:
     return study.task or study.dataset
 
 
-def usual_numbers(dataset: str, question: str) -> dict[str, Any]:
+def usual_numbers(dataset: str, question: str) -> Settings:
     """The usual numbers of the method for a dataset and what is asked."""
     synthetic = entry(dataset).synthetic
     usual = (
@@ -390,13 +386,13 @@ def epsilon_slider(row: DeltaGenerator) -> float:
     return epsilon
 
 
-def user_controls(dataset: str, question: str) -> dict[str, Any]:
+def user_controls(dataset: str, question: str) -> Settings:
     """The knobs of all algorithms that protect users."""
     usual = usual_numbers(dataset, question)
     if question == "skew":
         return {"items_per_user": declared.box("dpals.items_per_user", "k", FIRST_METHOD["k"])}
     st.markdown("**Where users are protected**")
-    fields: dict[str, Any] = {
+    fields: Settings = {
         n: declared.box(f"dpals.{n}", USER_KEYS[n], usual[USER_KEYS[n]], why="Users")
         for n in SHARED
     }
@@ -405,7 +401,7 @@ def user_controls(dataset: str, question: str) -> dict[str, Any]:
     return fields | declared.boxes(USERS, FIRST_METHOD | usual, {*SHARED, other}, USER_KEYS)
 
 
-def one_configuration(question: str) -> dict[str, Any]:
+def one_configuration(question: str) -> Settings:
     """Algorithm and noise where all runs of a question share them: a study, or one person's
     lists.
     """
@@ -419,7 +415,7 @@ def one_configuration(question: str) -> dict[str, Any]:
     with controls.place():
         if question == "lists":
             algorithm = controls.choice("Algorithm", "list_algorithm", LIST_TITLES, algorithm)
-    noise = controls.choice("Noise", "study_noise", STUDY_NOISES, "gaussian")
+    noise = controls.choice("Noise", "study_noise", SOME_NOISE, "gaussian")
     return {"algorithm": algorithm, "mechanism": noise}
 
 
@@ -433,8 +429,8 @@ class Asked:
     """
 
     question: str
-    shared: dict[str, Any]
-    configurations: list[dict[str, Any]]
+    shared: Settings
+    configurations: list[Settings]
     items_per_user: int
     seeds: int
     clip: bool
@@ -479,12 +475,12 @@ def form(row: DeltaGenerator) -> Asked:
         question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
         study = STUDIES["completion"].get(question)
         own = {"dataset": study.dataset} if study and study.dataset else {}
-        shared: dict[str, Any] = {"dataset": dataset_choice(FIRST | own, use_numbers)}
+        shared: Settings = {"dataset": dataset_choice(FIRST | own, use_numbers)}
         count = how_many(question) if question in ("compare", "recommend") else 1
     dataset = shared["dataset"]
     with settings:
         shared |= shape_controls(dataset, FIRST)
-        of: dict[str, dict[str, Any]] = {"rating": {}, "user": {}, "": {}}
+        of: dict[str, Settings] = {"rating": {}, "user": {}, "": {}}
         with controls.place():
             if question in ("compare", "minima"):
                 of["rating"] = rating_controls(dataset)
@@ -541,8 +537,8 @@ def form(row: DeltaGenerator) -> Asked:
     )
 
 
-def _data_and_delta(dataset: str, question: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
+def _data_and_delta(dataset: str, question: str) -> Settings:
+    fields: Settings = {}
     with controls.place():
         if dataset == "ml-100k" and question in ("compare", "lists"):
             fields["split"] = controls.segments("Split", "split", SPLITS, "random")

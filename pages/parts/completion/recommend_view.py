@@ -365,7 +365,7 @@ def _show_lists(shown: Sequence[RunResult | None]) -> None:
     if not results:
         return
     train = results[0].split.train
-    rating_counts = np.bincount(train.items, minlength=train.n_items)
+    rating_counts = train.per_item
     with st.container(horizontal=True):
         user = controls.whole("User", "list_user", 1, train.n_users, 1) - 1
         usual = min(_ENOUGH, int(np.sort(rating_counts)[-min(_TO_CHOOSE, rating_counts.size)]))

@@ -11,9 +11,8 @@ from plotly.subplots import make_subplots
 
 from dpmc_core.completion.dpals.plan import n_frequent
 from dpmc_core.completion.dpals.preprocessing import Skew, spreads
-from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.configs import RatingsData
-from dpmc_core.datasets.data import split_of
+from dpmc_core.datasets.data import cached, split_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.studies.engine import (
@@ -493,15 +492,10 @@ def _cells(skews: Sequence[Skew], name: str, k: int) -> None:
     )
 
 
-@st.cache_resource(max_entries=4, show_spinner="Finding whose ratings take part…")
-def _spreads_known(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
-    return _counted(data, k, seed)
-
-
 def _spreads(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
-    """Counted once for a set of the catalogue; of a user's own set nothing is kept here."""
-    in_catalogue = not user_datasets.is_own(data.dataset)
-    return _spreads_known(data, k, seed) if in_catalogue else _counted(data, k, seed)
+    """Counted once for each set."""
+    with st.spinner("Finding whose ratings take part…"):
+        return cached(_counted, data, k, seed, most=4)
 
 
 def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:

@@ -224,7 +224,7 @@ def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> Comparison:
     squares = []
     for result in (noisy, quiet):
         test = result.split.test
-        predicted = result.model.predict(test.users, test.items)
+        predicted = test.predicted_by(result.model)
         squares.append(((clipped(predicted, test) if clip else predicted) - test.values) ** 2)
     return compared_rmse(*squares)
 

@@ -123,5 +123,5 @@ def _offer(wanted: Entry) -> None:
             st.session_state["d_job_name"] = wanted.name
             st.rerun()
         except DPMCError as error:
-            st.error(controls.plain(str(error)))
+            st.error(controls.plain(error))
     st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")

@@ -41,7 +41,7 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
         with st.spinner("Reading…"):
             ratings = ratings_of(data)
     except DPMCError as error:
-        st.error(controls.plain(str(error)))
+        st.error(controls.plain(error))
         return
     top = most_rated(ratings)
     own = user_datasets.is_own(chosen.name)
@@ -58,9 +58,8 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
 
 def most_rated(ratings: Ratings) -> str:
     """Say which percentage of ratings the most rated tenth of the items holds."""
-    per_item = np.bincount(ratings.items, minlength=ratings.n_items)
     count = max(1, ratings.n_items // 10)
-    share = 100 * np.sort(per_item)[::-1][:count].sum() / len(ratings)
+    share = 100 * np.sort(ratings.per_item)[::-1][:count].sum() / len(ratings)
     items = f"{count:,} most rated of {ratings.n_items:,} items receive"
     return f"The {items if count > 1 else 'most rated item receives'} {share:.0f} % of all ratings."
 
@@ -84,8 +83,8 @@ def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: str) -> None:
 
 
 def _observed(chosen: Entry, ratings: Ratings, top: str) -> list[str]:
-    per_item = np.bincount(ratings.items, minlength=ratings.n_items)
-    per_user = np.bincount(ratings.users, minlength=ratings.n_users)
+    per_item = ratings.per_item
+    per_user = ratings.per_user
     out = [
         f"{len(ratings):,} ratings from {ratings.low:.3g} to {ratings.high:.3g}, mean "
         f"{ratings.values.mean():.3g}. The median user has {np.median(per_user):.0f}, the median "

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets.own import Preview
 from dpmc_core.datasets.own.images import ORDERS, ROWS
 from dpmc_core.datasets.own.table_files import SEPARATORS
@@ -25,7 +26,7 @@ _BY_QUESTION = {
 _ROW_PIXELS = 35  # of a table, as Streamlit draws it
 
 
-def choices(kind: str, preview: Preview, file_id: str) -> dict[str, Any]:
+def choices(kind: str, preview: Preview, file_id: str) -> Settings:
     """How the file was read, for the visitor to correct; another file begins with its own guess.
 
     Returns what differs from that.
@@ -114,11 +115,11 @@ def _separator_key(file_id: str) -> str:
     return f"own-separator-{file_id}"
 
 
-def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+def _rating_choices(preview: Preview, file_id: str) -> Settings:
     reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
     left, middle, right = st.columns(3)
     layout = _pick(left, "Layout", LAYOUTS, reading["layout"], file_id)
-    given: dict[str, Any] = {"layout": layout}
+    given: Settings = {"layout": layout}
     if layout == "long":
         for cell, what, label in (
             (left, "user", "User column"),
@@ -194,7 +195,7 @@ def _rating_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     return dataclasses.asdict(dataclasses.replace(preview.reading, **given))
 
 
-def _document_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+def _document_choices(preview: Preview, file_id: str) -> Settings:
     reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
     left, right = st.columns(2)
     if columns:
@@ -211,10 +212,10 @@ def _document_choices(preview: Preview, file_id: str) -> dict[str, Any]:
     return {"part": _pick(left, "A document is", PARTS, reading["part"], file_id)}
 
 
-def _image_choices(preview: Preview, file_id: str) -> dict[str, Any]:
+def _image_choices(preview: Preview, file_id: str) -> Settings:
     reading = dataclasses.asdict(preview.reading)
     left, middle, right = st.columns(3)
-    given: dict[str, Any] = {
+    given: Settings = {
         "side": int(
             left.number_input(
                 "Bring all to this side (pixels; 0: as they are)", 0, 128, int(reading["side"]),

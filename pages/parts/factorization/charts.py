@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts, top_words
 from pages.parts.ui import figures as drawn_once
@@ -52,7 +52,7 @@ class Learned:
 
     name: str
     result: FactorResult
-    order: NDArray[np.intp]
+    order: IntArray
     likeness: FloatArray
 
     @property

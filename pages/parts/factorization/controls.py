@@ -5,12 +5,11 @@ Its widgets, from them to fields of ``RunSpec``, and all of them as what is ``As
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.config import Choice, parameters
+from dpmc_core.config import Choice, Settings, parameters
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import DocumentData, ImageData, TermCountData, config_of
 from dpmc_core.errors import DPMCError, ParameterError
@@ -22,14 +21,13 @@ from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, glossary, links
-from pages.parts.ui.looks import NOISES, TOTALS
+from pages.parts.ui.looks import SOME_NOISE, TOTALS
 
 QUESTIONS = {
     "compare": "What is learned?",
     **{name: study.title for name, study in STUDIES["factorization"].items()},
 }
 STOP_WORDS = {"left-out": "left out", "kept": "kept"}
-FACTOR_NOISES = {name: title for name, title in NOISES.items() if name != "none"}
 _OWNERS = ("nmf", "private-nmf-published", "private-nmf")
 
 
@@ -43,7 +41,7 @@ FACTOR_TITLES: links.LinkTitles = {
     "f_question": QUESTIONS,
     "f_data": partial(own_data.linked, "images", "documents"),
     "f_stop": STOP_WORDS,
-    "f_noise": FACTOR_NOISES,
+    "f_noise": SOME_NOISE,
     **{f"f_{name}": titles for name, titles in declared.titles(_OWNERS).items()},
     **{f"f_{name}": _rule(ImageData, name).titled for name in ("corruption", "normalisation")},
     "f_word_list": _rule(DocumentData).titled,
@@ -97,9 +95,9 @@ def dataset_choice(question: str) -> str:
     return controls.choice("Data", "f_data", fit, usual, then=_use_data)
 
 
-def data_controls(name: str, question: str) -> dict[str, Any]:
+def data_controls(name: str, question: str) -> Settings:
     """How many images or documents, spoiled or not, and which words count."""
-    fields: dict[str, Any] = {}
+    fields: Settings = {}
     dataset_entry = entry(name)
     with controls.place():
         if dataset_entry.synthetic:
@@ -154,7 +152,7 @@ def _word_list(dataset_entry: Entry) -> str:
     return controls.choice(rule.label, key, offered, rule.names[0], help=meaning)
 
 
-def method_controls(dataset: str, question: str) -> dict[str, Any]:
+def method_controls(dataset: str, question: str) -> Settings:
     """How many parts, and the steps of each form."""
     if question == "parts":
         return {"rank": 2}  # the study sets its own, from 2 on
@@ -166,13 +164,13 @@ def method_controls(dataset: str, question: str) -> dict[str, Any]:
     return fields
 
 
-def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[str, Any]:
+def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> Settings:
     """Total ε, in ``row``; noise, ε of a round, and what belongs to each private form."""
-    fields: dict[str, Any] = {}
+    fields: Settings = {}
     own = question != "compare" and STUDIES["factorization"][question].own_epsilon
     with controls.place():
         fields["mechanism"] = (
-            controls.choice("Noise distribution", "f_noise", FACTOR_NOISES, "gaussian")
+            controls.choice("Noise distribution", "f_noise", SOME_NOISE, "gaussian")
             if question not in ("rounds", "start")
             else "gaussian"
         )
@@ -218,7 +216,7 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> dict[s
     return fields
 
 
-def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[str, Any]]:
+def side_by_side(shared: Settings, privacy: Settings) -> list[Settings]:
     """The fields of the four runs that are compared: one more with spoiled images, and one where
     the published form is to run without noise too.
     """
@@ -226,7 +224,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
     usual = parameters(RobustConfig)
     outliers = {"outlier_penalty": usual["outlier_penalty"].default} if spoiled else {}
     shared = {**shared, "delta": privacy["delta"]}
-    noise: dict[str, Any] = {
+    noise: Settings = {
         name: privacy[name]
         for name in ("mechanism", "alpha", "epsilon", "neighbours")
         if name in privacy
@@ -244,7 +242,7 @@ def side_by_side(shared: dict[str, Any], privacy: dict[str, Any]) -> list[dict[s
         "start": privacy["start"],
         "sampling_rate": privacy["sampling_rate"],
     }
-    runs: list[dict[str, Any]] = [
+    runs: list[Settings] = [
         {"algorithm": "nmf", **({"inner": usual["inner"].default} if spoiled else {})}
     ]  # beside robust NMF: as many steps
     if spoiled:
@@ -267,8 +265,8 @@ class Asked:
     """A question, the fields its runs share, those about privacy, and how many seeds."""
 
     question: str
-    shared: dict[str, Any]
-    privacy: dict[str, Any]
+    shared: Settings
+    privacy: Settings
     seeds: int
 
     @property
@@ -325,7 +323,7 @@ def form(row: DeltaGenerator) -> Asked:
     seeds = 1
     with row:
         question = controls.choice("Question", "f_question", QUESTIONS, "compare")
-        shared: dict[str, Any] = {"dataset": dataset_choice(question)}
+        shared: Settings = {"dataset": dataset_choice(question)}
     name = entry(shared["dataset"]).name
     with controls.settings():
         with controls.place():

@@ -18,7 +18,6 @@ from dpmc_core.experiments import FactorResult, RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
-from dpmc_core.privacy import odds_sentence, subject
 from dpmc_core.privacy.noise import RoundEpsilon
 from dpmc_core.wording import csv_text, finite, signed, three
 from pages.parts.factorization import charts as factor_charts
@@ -31,7 +30,7 @@ from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import download
 from pages.parts.ui.pictures import sized
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
@@ -174,36 +173,19 @@ def _outlier_sentence(plain: Learned, robust: Learned) -> str:
 def rebuilt_image(items: list[Learned]) -> None:
     """Draw one image made of its parts, and what the outlier matrix took up."""
     first = items[0].result
+    rank = first.spec.algorithm.rank
     st.subheader("Rebuild one image from its parts", anchor=False)
     left, right = st.columns(2)
     with left:
-        column = (
-            controls.whole(
-                "Image",
-                "f_image",
-                1,
-                len(first.clean),
-                1 + int(first.samples.spoiled[0]) if first.samples.spoiled.size else 1,
-            )
-            - 1
-        )
+        usual = 1 + int(first.samples.spoiled[0]) if first.samples.spoiled.size else 1
+        column = controls.whole("Image", "f_image", 1, len(first.clean), usual) - 1
     with right:
-        if (
-            st.session_state.get("f-used-of", first.spec.algorithm.rank)
-            != first.spec.algorithm.rank
-        ):
-            st.session_state["f_used"] = (
-                first.spec.algorithm.rank
-            )  # other results: all of their parts, until somebody asks for fewer
-        st.session_state["f-used-of"] = first.spec.algorithm.rank
-        parts = controls.whole(
-            f"Made of its most used parts, of {first.spec.algorithm.rank}",
-            "f_used",
-            1,
-            first.spec.algorithm.rank,
-            first.spec.algorithm.rank,
-            sliding=True,
-        )
+        if st.session_state.get("f-used-of", rank) != rank:
+            # other results: all of their parts, until somebody asks for fewer
+            st.session_state["f_used"] = rank
+        st.session_state["f-used-of"] = rank
+        label = f"Made of its most used parts, of {rank}"
+        parts = controls.whole(label, "f_used", 1, rank, rank, sliding=True)
     figure, numbers = factor_charts.rebuilt_tiles(items, column, parts)
     summary = "; ".join(
         f"{row['image']} {row['error']:.3f}" for row in numbers.to_dict("records")[1:]
@@ -216,11 +198,10 @@ def rebuilt_image(items: list[Learned]) -> None:
     )
     label = f" ({controls.plain(first.clean.labels[column][:80])})" if first.clean.labels else ""
     st.caption(
-        f"Image {column + 1}{label}. Made of "
-        f"{'all' if parts == first.spec.algorithm.rank else 'the'} "
-        f"{parts}{'' if parts == first.spec.algorithm.rank else ' most used'} parts, for every "
-        "method. Error: distance to the image, whose length is at most 1. The weights are computed "
-        "on the owner's side, without noise."
+        f"Image {column + 1}{label}. Made of {'all' if parts == rank else 'the'} "
+        f"{parts}{'' if parts == rank else ' most used'} parts, for every method. Error: distance "
+        "to the image, whose length is at most 1. The weights are computed on the owner's side, "
+        "without noise."
     )
     for item in items:
         if (
@@ -296,9 +277,7 @@ def export(items: list[Learned]) -> None:
             key=f"parts-csv-{item.key}",
         )
     for item in items:
-        st.markdown(f"**{item.name}** on the command line, and in Python:")
-        code(item.result.spec.command(), "bash")
-        code(item.result.spec.python(), "python")
+        python_lines.elsewhere(item.name, item.result.spec)
 
 
 _TOPICS_SHOWN = 6
@@ -612,7 +591,7 @@ def _account(item: Learned) -> None:
             )
         else:
             st.markdown(f":material/shield: {statement.label}")
-            st.caption(odds_sentence(statement.epsilon, statement.delta, subject(statement.unit)))
+            st.caption(statement.odds)
         st.caption(
             f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
             f"{statement.how}."

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import streamlit as st
+
 from dpmc_core.datasets import user_datasets
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
@@ -9,6 +11,7 @@ from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
+from pages.parts.ui.on_screen import code
 
 LONG = "it takes minutes or longer"
 _AGAIN = (
@@ -56,6 +59,13 @@ def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
     """Each run with its label."""
     for label, spec in runs:
         on_screen.add_lines(label, spec.python(), held_back=_AGAIN if spec.secret else "")
+
+
+def elsewhere(label: str, spec: RunSpec) -> None:
+    """Draw the command and the Python that make the run called ``label`` again."""
+    st.markdown(f"**{label}** on the command line, and in Python:")
+    code(spec.command(), "bash")
+    code(spec.python(), "python")
 
 
 def of_study(result: StudyResult) -> None:

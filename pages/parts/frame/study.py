@@ -15,7 +15,6 @@ from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.server import jobs, user_data
 from pages.parts.server.job import Job
 from pages.parts.ui.figures import Drawn, draw, of_results, show
 from pages.parts.ui.labels import spaced_ticks
@@ -157,9 +156,7 @@ class Study:
                 kind=f"{self.name}-{question}",
                 wanted=() if wanted is None else (wanted,),
                 problem=built.problem,
-                start=self._start,
                 quick=() if wanted is None else (wanted.quick,),
-                at_once=jobs.RUNS_AT_ONCE,
                 step="run",
                 so_far=self._so_far,
                 show=lambda job: self._show(job.results[0]),
@@ -172,10 +169,6 @@ class Study:
                 row=row,
             )
         )
-
-    def _start(self, spec: StudySpec) -> Job:
-        kind = f"{self.name}-{spec.kind}"
-        return jobs.start_many(kind, spec, user_data.runs_for(spec.dataset))
 
     def _so_far(self, job: Job) -> bool:
         """The points of a running study, if there are any."""

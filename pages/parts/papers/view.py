@@ -5,6 +5,7 @@ The overview of verdicts, one table with its picture, claims and origin, and one
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -156,9 +157,8 @@ def as_printed(rows: Sequence[Judged]) -> Styler | None:
     if not cells:
         return None
     down, across = _layout(settings)
-    lines = dict.fromkeys(_part(s, down) for s in settings)
-    texts: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
-    colours: dict[tuple[str, ...], dict[str, str]] = {line: {} for line in lines}
+    texts = defaultdict[tuple[str, ...], dict[str, str]](dict)
+    colours = defaultdict[tuple[str, ...], dict[str, str]](dict)
     for setting, one in zip(settings, cells, strict=True):
         assert one.row.printed is not None
         text, kind = one.row.printed.text, one.verdict.kind
@@ -459,22 +459,13 @@ def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> N
     if settings := _printed_lines(entry, rows):
         st.markdown("**What else is printed there**")
         st.dataframe(settings, hide_index=True, alt=f"Settings of {entry.place} as printed.")
+    file, how = f"dpmc-{entry.source}", {"icon": ":material/download:"}
     left, right = st.columns(2)
     with left:
-        download(
-            "This table (CSV)",
-            f"dpmc-{entry.source}.csv",
-            lambda: frame,
-            icon=":material/download:",
-        )
+        download("This table (CSV)", f"{file}.csv", lambda: frame, **how)
     if result is not None:
         with right:
-            download(
-                "Every trial (JSON)",
-                f"dpmc-{entry.source}.json",
-                lambda: asdict(result),
-                icon=":material/download:",
-            )
+            download("Every trial (JSON)", f"{file}.json", lambda: asdict(result), **how)
 
 
 def _line(one: Judged) -> dict[str, object]:
@@ -575,22 +566,19 @@ def outcome(row: Row, name: str, stored_row: RowResult, value: float, seed: int)
         return
     low, high = prediction_interval(stored_row.values)
     inside = low <= value <= high
+    where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
+    text = (
+        f"{name}, seed {seed}: **{value:.4f}**. The stored {len(stored_row.values)} trials say "
+        f"{where}: it is "
+        + ("inside." if inside else "outside, which chance alone does five times in 100.")
+    )
     if row.exact is not None:
         text = (
             f"{name}: {value:.4g}, exactly as stored."
             if inside
             else f"{name}: {value:.6g}, but stored is {stored_row.mean:.6g}."
         )
-        (st.success if inside else st.warning)(
-            text, icon=":material/check:" if inside else ":material/help:"
-        )
-        return
-    where = f"where one more trial falls 95 times in 100, from {low:.4g} to {high:.4g}"
-    text = (
-        f"{name}, seed {seed}: **{value:.4f}**. The stored "
-        f"{len(stored_row.values)} trials say {where}: it is {'inside' if inside else 'outside'}"
-        + ("." if inside else ", which chance alone does five times in 100.")
-    )
-    (st.success if inside else st.warning)(
-        text, icon=":material/check:" if inside else ":material/help:"
-    )
+    if inside:
+        st.success(text, icon=":material/check:")
+    else:
+        st.warning(text, icon=":material/help:")

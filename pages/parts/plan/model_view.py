@@ -19,7 +19,6 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for
 from dpmc_core.experiments.run import TASKS
 from dpmc_core.experiments.store.store import StoreError
-from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.planning.goal import QUICK_RUNS, ModelPlan, Search
 from dpmc_core.planning.models import examples, stored_search
@@ -32,7 +31,7 @@ from pages.parts.server import jobs, run_store, user_data
 from pages.parts.ui import controls, declared, links, on_screen
 from pages.parts.ui.figures import Drawn, draw, figure, level, show
 from pages.parts.ui.labels import log_ticks
-from pages.parts.ui.looks import IDENTITY, Identity, curve, intervals, name_above
+from pages.parts.ui.looks import SOME_NOISE, Identity, curve, intervals, name_above
 from pages.parts.ui.on_screen import code, download
 from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
 
@@ -118,13 +117,12 @@ METHODS = {
 MEASURES = {"rate": "rating error (RMSE)", "recommend": "Recall@20", "factorize": "objective"}
 GOALS = {"baseline": "better than the best baseline", "value": "a value of the measure"}
 VARY = {"epsilon": "least ε", "n_users": "fewest people"}
-NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 MODEL_TITLES: links.LinkTitles = {
     "n_method": METHODS,
     "n_measure": MEASURES,
     "n_goal": GOALS,
     "n_vary": VARY,
-    "n_mechanism": NOISES,
+    "n_mechanism": SOME_NOISE,
     "n_data_ratings": partial(user_data.linked, "ratings"),
     "n_data_images": partial(user_data.linked, "images", "documents"),
 }
@@ -148,7 +146,7 @@ def model_form() -> tuple[ModelPlan | None, str]:
         if len(card.tasks) > 1:
             possible = {name: MEASURES[name] for name in card.tasks}
             task = controls.choice("Measure", "n_measure", possible, task)
-    mechanism = controls.choice("Noise", "n_mechanism", NOISES, "gaussian")
+    mechanism = controls.choice("Noise", "n_mechanism", SOME_NOISE, "gaussian")
     sized = "n_users" in parameters(config_of(dataset, holds[0]))
     vary = "epsilon"
     with controls.place():
@@ -210,7 +208,6 @@ def model_panel(row: DeltaGenerator) -> None:
             kind="plan",
             wanted=() if plan is None else (plan,),
             problem=problem,
-            start=_start,
             quick=() if plan is None else (plan.quick,),
             repetitions=QUICK_RUNS,
             step="run",
@@ -218,7 +215,6 @@ def model_panel(row: DeltaGenerator) -> None:
             show=lambda job: show_answer(job.results[0]),
             example=lambda: _show_kept_or_example(plan),
             row=row,
-            at_once=jobs.RUNS_AT_ONCE,
             hint="" if plan is None else _hint(plan),
             look=_LOOK,
         )
@@ -243,10 +239,6 @@ def _hint(plan: ModelPlan) -> str:
         f"Up to {plan.total_runs} runs, where they decide; each is kept as it finishes, so that a "
         "stopped search goes on."
     )
-
-
-def _start(plan: ModelPlan) -> jobs.Job:
-    return jobs.start_many("plan", plan, user_data.runs_for(plan.base.dataset))
 
 
 def _so_far(job: jobs.Job) -> bool:
@@ -293,7 +285,7 @@ def _kept_search(plan: ModelPlan) -> Search | None:
         finally:
             user_data.say_from_file(runs)
     except DataError as error:  # a run ended in an error
-        st.info(controls.plain(str(error)), icon=":material/block:")
+        st.info(controls.plain(error), icon=":material/block:")
     except StoreError as error:
         st.warning(controls.plain(run_store.public_message(error)), icon=":material/database_off:")
     return None

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.config import parameters
+from dpmc_core.config import Settings, parameters
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.planning.project import Item, Project, Shared, share_out, share_out_after
@@ -33,7 +33,7 @@ _EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 _ROWS, _NOW, _MADE = "n-rows", "n-rows-now", "n-shared"
 _LINK = "n_project"
 _ONE = {"releases": 1, "share": 1.0}
-_USUAL: list[dict[str, Any]] = [
+_USUAL: list[Settings] = [
     {"name": "mean age", "query": "mean", **_ONE, "people": 2000, "low": 0.0, "high": 110.0}
     | {"share": 2.0},
     {"name": "ill, by month", "query": "count", **_ONE, "releases": 12},
@@ -89,7 +89,7 @@ def project_panel(row: DeltaGenerator) -> None:
     tab("Export", "export", lambda: _export(allocation, before))
 
 
-def _table() -> list[dict[str, Any]]:
+def _table() -> list[Settings]:
     """Draw the releases, to edit; the address remembers them where they are few."""
     if on_screen.presenting():
         return list(st.session_state.get(_NOW, _linked()))
@@ -98,7 +98,7 @@ def _table() -> list[dict[str, Any]]:
         st.session_state[_ROWS] = _linked() if linked else st.session_state[_NOW]
     st.markdown("**Releases**: click a cell to change it; add or delete rows below and at the left")
     params = parameters(Item)
-    columns: dict[str, Any] = {"name": st.column_config.TextColumn(_COLUMNS["name"], required=True)}
+    columns: Settings = {"name": st.column_config.TextColumn(_COLUMNS["name"], required=True)}
     for name, title in list(_COLUMNS.items())[1:]:
         rule = params[name].rule
         if not isinstance(rule, Limit):
@@ -135,7 +135,7 @@ def _table() -> list[dict[str, Any]]:
     return rows
 
 
-def _linked() -> list[dict[str, Any]]:
+def _linked() -> list[Settings]:
     """The releases that the address asks for, else the usual ones."""
     text = st.query_params.get(_LINK, "")
     if not text:
@@ -159,7 +159,7 @@ def _items(rows: object) -> tuple[Item, ...]:
         raise DataError("Releases must be a list of rows.")
     items = []
     for k, row in enumerate(rows, start=1):
-        given: dict[str, Any] = {name: row[name] for name in _COLUMNS if name in row}
+        given: Settings = {name: row[name] for name in _COLUMNS if name in row}
         try:
             items.append(Item(**{"name": "", **given}))
         except ParameterError as error:

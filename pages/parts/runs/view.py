@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from io import BytesIO
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -19,7 +18,7 @@ from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.run import TASKS, better
 from dpmc_core.experiments.store.records import Record, Runs, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
-from dpmc_core.wording import counted, three
+from dpmc_core.wording import JsonObject, counted, three
 from pages.parts.frame import python_lines, share
 from pages.parts.frame.page import tab, verdict
 from pages.parts.server import run_store, settings
@@ -29,7 +28,7 @@ from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
 from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, name_above
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import download
 
 
 def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
@@ -121,7 +120,7 @@ def filters(store: RunStore) -> dict[str, tuple[str, ...]]:
 
 
 def picked(
-    rows: Sequence[dict[str, Any]], total: int, mine: Mapping[str, str], of_file: Set[str]
+    rows: Sequence[JsonObject], total: int, mine: Mapping[str, str], of_file: Set[str]
 ) -> list[str]:
     """Draw the table, which says how runs are ``mine`` and which are known from a file alone;
     returns the keys of up to ``MOST_COMPARED`` ticked runs.
@@ -162,7 +161,7 @@ def picked(
     return keys[:MOST_COMPARED]
 
 
-def _cells(row: dict[str, Any]) -> dict[str, Any]:
+def _cells(row: JsonObject) -> JsonObject:
     """Write one row as a visitor reads it."""
     published = row["epsilon_published"]
     return {
@@ -185,7 +184,7 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stated(row: dict[str, Any]) -> str:
+def _stated(row: JsonObject) -> str:
     if row["mechanism"] == "none":
         return "no noise"
     return "none finite" if row["epsilon"] is None else three(row["epsilon"])
@@ -227,7 +226,7 @@ def _keys(ticked: Sequence[str], linked: Sequence[str]) -> list[str]:
 _INSIDE = ("-open", "", "-open-dot")  # of markers, for one algorithm after the other
 
 
-def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
+def distances(rows: Sequence[JsonObject], measure: str) -> Drawn:
     """Each run's result minus its best baseline's, against stated ε."""
     finite = [row["epsilon"] for row in rows if row["epsilon"] is not None]
     least, most = min(finite, default=1.0), max(finite, default=1.0)
@@ -270,12 +269,7 @@ def distances(rows: Sequence[dict[str, Any]], measure: str) -> Drawn:
             y=[row["value"] - row["baseline"] for row in these],
             mode="markers",
             showlegend=False,
-            marker={
-                "color": look.colour,
-                "symbol": look.marker + inside,
-                "size": size,
-                "line": {"width": 1.5, "color": look.colour},
-            },
+            marker=_marker(look.colour, look.marker + inside, size),
             text=[
                 plain_in_figure(
                     f"{titled('dataset', row['dataset'])}, "
@@ -303,21 +297,21 @@ def _sign(place: int) -> tuple[str, int]:
     return _INSIDE[place % len(_INSIDE)], 8 + 4 * (place // len(_INSIDE))
 
 
+def _marker(colour: str, symbol: str, size: int) -> JsonObject:
+    line = {"width": 1.5, "color": colour}
+    return {"color": colour, "symbol": symbol, "size": size, "line": line}
+
+
 def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str, size: int = 8) -> None:
-    marker = {
-        "color": colour,
-        "symbol": symbol,
-        "size": size,
-        "line": {"width": 1.5, "color": colour},
-    }
+    marker = _marker(colour, symbol, size)
     fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
 
 
-def _stated_epsilon(row: dict[str, Any]) -> str:
+def _stated_epsilon(row: JsonObject) -> str:
     return f"ε = {three(row['epsilon'])}" if row["epsilon"] else "no finite ε"
 
 
-def _numbers(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _numbers(rows: Sequence[JsonObject]) -> pd.DataFrame:
     columns = ("dataset", "algorithm", "mechanism")
     return pd.DataFrame(
         [
@@ -349,7 +343,7 @@ def only_in_a_tab() -> None:
     share.own_tab("Open past runs")
 
 
-def picture(rows: Sequence[dict[str, Any]]) -> None:
+def picture(rows: Sequence[JsonObject]) -> None:
     """Draw how far the listed runs are from the best baseline, against their stated ε.
 
     By their most common measure; the stored example where none can be drawn.
@@ -369,11 +363,9 @@ def picture(rows: Sequence[dict[str, Any]]) -> None:
     measures = [row["measure"] for row in some]
     measure = max(dict.fromkeys(measures), key=measures.count)
     some = [row for row in some if row["measure"] == measure]
-    beat = sum(better(measure, row["value"], row["baseline"]) for row in some)
-    quiet = sum(
-        better(measure, row["value"], row["baseline"]) and row["mechanism"] == "none"
-        for row in some
-    )
+    beaten = [row for row in some if better(measure, row["value"], row["baseline"])]
+    beat = len(beaten)
+    quiet = sum(row["mechanism"] == "none" for row in beaten)
     sentence = (
         f"{beat:,} of {counted(len(some), 'single run', 'single runs')} "
         f"{'is' if beat == 1 else 'are'} better than the best baseline, by "
@@ -395,7 +387,7 @@ for row in RunStore().rows({}, limit=20):
 """
 
 
-def _has_result(row: dict[str, Any]) -> bool:
+def _has_result(row: JsonObject) -> bool:
     return row["value"] is not None and row["baseline"] is not None
 
 
@@ -445,7 +437,7 @@ def compare(records: Sequence[Record]) -> None:
                     f"{plain(record.measure)}  \n"
                     f"{beats(record)} the best baseline ({three(record.baseline or 0.0)})  \n"
                     f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
-                    f"**{plain(str(label))}**"
+                    f"**{plain(label)}**"
                 )
     specs = {_LETTERS[k]: _settings(r) for k, r in enumerate(records)}
     names = sorted({name for spec in specs.values() for name in spec})
@@ -471,9 +463,7 @@ def _elsewhere(records: Sequence[Record]) -> None:
         if isinstance(spec, str):
             st.caption(spec)
             continue
-        st.markdown(f"**{letter}** on the command line, and in Python:")
-        code(spec.command(), "bash")
-        code(spec.python(), "python")
+        python_lines.elsewhere(letter, spec)
 
 
 def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
@@ -490,7 +480,7 @@ def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
     return specs
 
 
-def _settings(record: Record) -> dict[str, Any]:
+def _settings(record: Record) -> JsonObject:
     """A run's settings, flat; as they were kept where this release cannot read them."""
     try:
         return spec_of(record.kind, record.spec).flat()
@@ -530,10 +520,8 @@ def _steps(records: Sequence[Record]) -> None:
     rows = []
     for k, record in good:
         field = next(f for f in fields if f in record.summary["steps"][0])
-        x, y = (
-            [s["iteration"] for s in record.summary["steps"]],
-            [s[field] for s in record.summary["steps"]],
-        )
+        steps = pd.DataFrame(record.summary["steps"])
+        x, y = steps["iteration"], steps[field]
         look = look_of(record.mechanism)
         name = plain_in_figure(f"{_LETTERS[k]} · {title_of(record)}")
         curve(fig, look, x, y, name=name, line=look.line(dash=_WAYS[k]))

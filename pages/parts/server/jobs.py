@@ -117,6 +117,16 @@ _MANY: dict[type, Callable[..., Iterator[Any]]] = {
 }
 
 
+def are_many(specs: Sequence[Spec]) -> bool:
+    """Whether each of ``specs`` stands for many runs (``start_many``)."""
+    return bool(specs) and type(specs[0]) in _MANY
+
+
+def at_once(specs: Sequence[Spec]) -> int:
+    """How many runs of ``specs`` are made at a time."""
+    return RUNS_AT_ONCE if are_many(specs) else 1
+
+
 def _runs_of(result: Any) -> tuple[int, int]:
     """How many runs of many a result so far stands for, and of how many."""
     if isinstance(result, StudyResult):

@@ -113,7 +113,7 @@ def deselect(name: str) -> None:
             del st.session_state[key]
 
 
-def runs_for(dataset: str) -> Runs:
+def runs_for(dataset: str = "") -> Runs:
     """Where runs on the ``dataset`` of that name are kept.
 
     The store, or for the visitor's own data this visit only. Raises ``StoreError``.

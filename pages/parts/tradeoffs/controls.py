@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.sweeps.spec import SweepSpec, ends_and_middle
-from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.noise import TotalEpsilon
 from pages.parts.server import user_data as own_data
 from pages.parts.ui import controls, declared, links
-from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.looks import SOME_NOISE
 
 PROTECTED = {"user": "one user (guarantee)", "rating": "one rating (nominal)"}
 VARY = {"noise": "the amount of noise", "people": "how many people"}
@@ -26,7 +25,6 @@ BY = {
     "variance": "equal variance",
 }
 VIEWS = {"curves": "Curves", "pairs": "Differences", "frontier": "Best trade-offs"}
-NOISES = {name: IDENTITY[name].title for name in RUN_FAMILIES}
 GUARANTEED = {n: a.title for n, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None}
 NOMINAL = {n: a.title for n, a in ALGORITHMS.items() if TotalEpsilon in a.noise and not a.guarantee}
 # by how noises are made equal: the widget's label, its limit, and where it starts
@@ -91,7 +89,7 @@ class SweepRequest:
         )
 
 
-def _built(raw: dict[str, Any]) -> tuple[SweepSpec | None, str]:
+def _built(raw: Settings) -> tuple[SweepSpec | None, str]:
     """Build the sweep of the fields ``raw``, or a sentence about what is wrong."""
     try:
         spec = SweepSpec.from_dict(raw)
@@ -142,7 +140,7 @@ def form(row: DeltaGenerator) -> SweepRequest:
             help="  \n".join(f"**{ALGORITHMS[n].title}** {ALGORITHMS[n].summary}" for n in titles),
         )
     with controls.settings():
-        mechanisms = controls.several("Mechanisms", "t_noises", NOISES, tuple(NOISES))
+        mechanisms = controls.several("Mechanisms", "t_noises", SOME_NOISE, tuple(SOME_NOISE))
         with controls.place():
             by, people, amounts = _amounts(sound, vary, protect)
         seeds = declared.box("sweep_seeds", "t_seeds")
@@ -152,7 +150,7 @@ def form(row: DeltaGenerator) -> SweepRequest:
         base = _numbers(dataset, sound, vary)
     if sound and secret != user_datasets.is_own(dataset):
         base["secret"] = secret
-    grid: dict[str, Any] = {
+    grid: Settings = {
         "algorithm": list(algorithms),
         "mechanism": ["none", *mechanisms],
         by: list(amounts),
@@ -186,12 +184,12 @@ def _amounts(
     return by, (), controls.numbers(label, f"t_{by}_{protect}", limit, usual, 8)
 
 
-def _numbers(dataset: str, sound: bool, vary: str) -> dict[str, Any]:
+def _numbers(dataset: str, sound: bool, vary: str) -> Settings:
     """Settings that all runs share."""
     who = "user" if sound else "rating"
     real = not entry(dataset).synthetic
     reg = 30.0 if sound else 10.0 if real else 0.5
-    fields: dict[str, Any] = {
+    fields: Settings = {
         "rank": declared.box("als.rank", f"t_rank_{who}", 8 if sound or real else 5),
         "reg": declared.box("als.reg", f"t_reg_{who}", reg, step=0.5),
         "iterations": declared.box("als.iterations", f"t_iterations_{who}", 2 if sound else 20),

@@ -78,7 +78,6 @@ class Live:
                 kind="sweep",
                 wanted=() if spec is None else (spec,),
                 problem=self.request.problem,
-                start=_start,
                 quick=() if quick is None else (quick,),
                 step="run",
                 so_far=so_far,
@@ -87,7 +86,6 @@ class Live:
                 example=lambda: self._show_stored(least=-(-runs // 2)),
                 in_store=True,
                 row=row,
-                at_once=jobs.RUNS_AT_ONCE,
                 left=1 - (n_finished - of_file) / max(runs, 1),
                 quick_left=self._quick_left(),
                 hint="" if spec is None else _length(spec),
@@ -144,10 +142,6 @@ class Live:
             if n_finished and spec
             else "",
         )
-
-
-def _start(spec: SweepSpec) -> jobs.Job:
-    return jobs.start_many("sweep", spec, user_data.runs_for(str(dict(spec.base)["dataset"])))
 
 
 def _length(spec: SweepSpec) -> str:

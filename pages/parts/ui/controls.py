@@ -36,7 +36,7 @@ _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a wi
 
 def show_error(problem: object) -> None:
     """Show what is wrong, an error or a sentence, as no Markdown."""
-    st.error(plain(str(problem)), icon=":material/error:")
+    st.error(plain(problem), icon=":material/error:")
 
 
 def place() -> DeltaGenerator:

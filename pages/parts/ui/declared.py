@@ -70,13 +70,13 @@ def boxes(
     usual: Mapping[str, Any],
     leave: Collection[str],
     keys: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Settings:
     """Draw a box for each parameter with a label of the algorithms ``owners``, but for ``leave``.
 
     ``keys`` says which boxes go by another name than their parameter's. They start from ``usual``,
     by these names, or else from what is declared; what is usual is always said.
     """
-    values: dict[str, Any] = {}
+    values: Settings = {}
     for owner in owners:
         for name, param in parameters(ALGORITHMS[owner].config).items():
             if param.rule.label and name not in values and name not in leave:
@@ -85,7 +85,7 @@ def boxes(
     return {name: value for name, value in values.items() if value is not None}
 
 
-def chance(dataset: str, key: str, *, guaranteed: bool) -> dict[str, Any]:
+def chance(dataset: str, key: str, *, guaranteed: bool) -> Settings:
     """Draw the box of the seed and, where runs can be ``guaranteed``, that of secret noise."""
     secret = False
     with place():

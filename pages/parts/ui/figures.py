@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 import streamlit as st
 
-from dpmc_core.wording import three
+from dpmc_core.wording import JsonObject, three
 from pages.parts.ui import on_screen
 from pages.parts.ui.labels import LABEL_SIZE, Label, beside, ends, fit_lower, label_ends, wrapped
 from pages.parts.ui.looks import BAND_ALPHA, BASELINE, intervals
@@ -96,12 +96,12 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
     page.
     """
 
-    def __init__(self, spec: dict[str, Any]) -> None:
+    def __init__(self, spec: JsonObject) -> None:
         object.__setattr__(self, "_spec", spec)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The dictionary."""
-        spec: dict[str, Any] = object.__getattribute__(self, "_spec")
+        spec: JsonObject = object.__getattribute__(self, "_spec")
         return spec
 
 
@@ -114,7 +114,7 @@ def look() -> Look:
     return colour, _PRESENTED if on_screen.presenting() else 1.0, on_screen.verdict_held()
 
 
-def _template(colour: str, small: int) -> dict[str, Any]:
+def _template(colour: str, small: int) -> JsonObject:
     """Plotly's template of all figures with text in ``colour``: what one says itself goes first."""
     ground = _GROUNDS[colour]
     axis = {
@@ -174,7 +174,7 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
     return by_look[look]
 
 
-def _dressed(spec: dict[str, Any], colour: str, small: int) -> dict[str, Any]:
+def _dressed(spec: JsonObject, colour: str, small: int) -> JsonObject:
     """``spec``, a figure as a dictionary, in its template."""
     layout = spec["layout"] | {"template": _template(colour, small)}
     return {**spec, "layout": layout}
@@ -299,11 +299,11 @@ def level(fig: go.Figure, y: float, axis: str = "", **line: Any) -> None:
     )
 
 
-def whole(fig: go.Figure, room: float = 0) -> dict[str, Any]:
+def whole(fig: go.Figure, room: float = 0) -> JsonObject:
     """``fig`` as a dictionary, with its levels and with the names of its lines, which have ``room``
     pixels if not as many as it says.
     """
-    spec: dict[str, Any] = fig.to_dict()
+    spec: JsonObject = fig.to_dict()
     layout = spec.setdefault("layout", {})
     for kind, named in (("annotations", ends(fig, room)), ("shapes", [])):
         beside = [*deepcopy(fig.__dict__.get(f"dpmc-{kind}", [])), *named]
@@ -334,7 +334,7 @@ def draw(
     held = held and not question
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
-    of: dict[str, Any] = {"key": f"chart-{name}", "config": config, "theme": None}
+    of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None}
     of["alt"] = on_screen.without_numbers(alt) if held else alt
     drawn = ready(fig, (colour, scale, held))
     if not on_screen.presenting():
@@ -344,7 +344,7 @@ def draw(
         st.plotly_chart(drawn, height="stretch", **of)
 
 
-def on_white(fig: Any) -> dict[str, Any]:
+def on_white(fig: Any) -> JsonObject:
     """``fig`` as a dictionary with dark text, for white paper whatever the theme here is."""
     return _dressed(whole(fig), _ON_WHITE, LABEL_SIZE)
 

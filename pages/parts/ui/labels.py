@@ -11,6 +11,8 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
+from dpmc_core.wording import JsonObject
+
 LABEL_SIZE = 12  # of names of lines, in pixels
 _LINE_PIXELS = 17
 _CHARACTER_PIXELS = 6.5  # at most, on average
@@ -41,7 +43,7 @@ def label_ends(fig: go.Figure, labels: Sequence[Label], axis: str = "") -> None:
     fig.update_layout(margin={"r": max(room, fig.layout.margin.r or 0)})
 
 
-def ends(fig: go.Figure, room: float) -> list[dict[str, Any]]:
+def ends(fig: go.Figure, room: float) -> list[JsonObject]:
     """The names of ``label_ends`` moved apart, on an axis of ``room`` pixels if it is not 0."""
     return [
         {**name, "yshift": shift}
@@ -50,7 +52,7 @@ def ends(fig: go.Figure, room: float) -> list[dict[str, Any]]:
     ]
 
 
-def fit_lower(layout: dict[str, Any]) -> None:
+def fit_lower(layout: JsonObject) -> None:
     """Make room in the ``layout`` of a figure that is drawn lower."""
     title = layout.get("yaxis", {}).get("title", {})
     if title.get("text"):
@@ -59,7 +61,7 @@ def fit_lower(layout: dict[str, Any]) -> None:
         layout["legend"]["y"] *= 2
 
 
-def _shifts(names: Sequence[dict[str, Any]], shares: Sequence[float], room: float) -> list[float]:
+def _shifts(names: Sequence[JsonObject], shares: Sequence[float], room: float) -> list[float]:
     """How far ``names`` move in pixels that belong at ``shares`` of ``room``."""
     tall = np.array([_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names])
     heights = room * np.asarray(shares)
@@ -102,7 +104,7 @@ def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> 
     beside(fig, "annotations", {**_name(fig, Label(x, y, text), text), "yshift": shift})
 
 
-def _name(fig: go.Figure, label: Label, text: str, axis: str = "") -> dict[str, Any]:
+def _name(fig: go.Figure, label: Label, text: str, axis: str = "") -> JsonObject:
     """An annotation to the right of a point."""
     x, y = (
         math.log10(value) if fig.layout[name + axis].type == "log" else value
@@ -158,7 +160,7 @@ def spaced_ticks(ticks: Mapping[float, str], *, log: bool, most: int) -> list[st
     return texts
 
 
-def beside(fig: go.Figure, kind: str, *parts: dict[str, Any]) -> None:
+def beside(fig: go.Figure, kind: str, *parts: JsonObject) -> None:
     """Keep annotations or shapes beside ``fig`` until it is ``whole``.
 
     Plotly checks all that are there for each one more, which took most of a figure's time.

@@ -121,7 +121,7 @@ def reword(sentence: str) -> str:
     return plain(re.sub(r"^(\w+)(?= = )", lambda match: labels.get(match[1], match[1]), sentence))
 
 
-def plain(text: str) -> str:
+def plain(text: object) -> str:
     r"""Make ``text``, which may be a stranger's words, show as it is where Markdown is read.
 
     What Markdown, LaTeX, HTML and entities are made of is escaped. Addresses, icons and emoji are
@@ -133,7 +133,7 @@ def plain(text: str) -> str:
     >>> plain("![x](y)"), plain("1. a"), plain("\u202eevil \u2066x")
     ('\\!\\[x\\]\\(y\\)', '1\u2060. a', '\\\\u202eevil \\\\u2066x')
     """
-    line = " ".join(_TURNS.sub(lambda match: ascii(match[0])[1:-1], text).split())
+    line = " ".join(_TURNS.sub(lambda match: ascii(match[0])[1:-1], str(text)).split())
     line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, line, flags=re.I)
     line = re.sub(r"(?<=[-<>=~])(?=[-<>=~])", _JOINER, line)  # arrows and dashes
     broken = re.sub(r"[\\`*_\[\]()!<>#$~|{}&^]", r"\\\g<0>", line)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dpmc_core.mechanisms import FAMILIES, Mechanism
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from dpmc_core.privacy.noise import MECHANISMS
 from dpmc_core.wording import three
 
@@ -77,6 +77,7 @@ BEST = Identity("best baseline", BASELINE, "dot", width=1.5)
 
 LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
+SOME_NOISE = {name: NOISES[name] for name in RUN_FAMILIES}
 # ε of the slider, evenly spaced on a logarithmic scale
 TOTALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 

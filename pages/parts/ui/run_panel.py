@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
-from pages.parts.server import jobs, progress, run_store, settings
+from pages.parts.server import jobs, progress, run_store, settings, user_data
 from pages.parts.server.job import Job
 from pages.parts.server.progress import span, standing
 from pages.parts.ui import controls, on_screen
@@ -69,14 +69,12 @@ class Example:
 class Panel:
     """One thing that a page runs, from the row of its main control down.
 
-    ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``start`` begins, where
-    that is not one run after the other; ``quick`` specs make the first of its runs, so many
-    ``repetitions`` of each; ``step`` is what progress counts; ``so_far`` draws a
-    running job and says whether there was anything; ``show`` draws a job's results; ``example``
-    what is there before the first; ``row`` is where the button stands, ``at_once`` how many runs
-    are made at a time, ``left`` and ``quick_left`` the shares of them that are not made yet,
-    ``hint`` what else to know
-    before, ``seed`` the key of the box of its seed, where each press draws another one.
+    ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``quick`` specs make the
+    first of its runs, so many ``repetitions`` of each; ``step`` is what progress counts;
+    ``so_far`` draws a running job and says whether there was anything; ``show`` draws a job's
+    results; ``example`` what is there before the first; ``row`` is where the button stands,
+    ``left`` and ``quick_left`` the shares of its runs that are not made yet, ``hint`` what else to
+    know before, ``seed`` the key of the box of its seed, where each press draws another one.
     ``while_running`` is what stands above the progress. ``ended`` says why a job ended before its
     time, where the usual words do not fit. ``in_store`` says that ``example`` finds results of any
     settings in the run store: those of a job with other settings are not shown.
@@ -90,10 +88,8 @@ class Panel:
     show: Callable[[jobs.Job], None]
     example: Callable[[], None] | Example
     row: DeltaGenerator
-    start: Callable[[Any], jobs.Job] | None = None
     quick: tuple[Any, ...] = ()
     repetitions: int = 2
-    at_once: int = 1
     left: float = 1.0
     quick_left: float = 1.0
     hint: str = ""
@@ -117,7 +113,7 @@ def panel(of: Panel) -> None:
         if not any(spec.may_be_secret for spec in of.wanted):
             st.query_params[of.look.flag] = "1" if specs == of.wanted else "quick"
         try:
-            job = of.start(specs[0]) if of.start else jobs.start(of.kind, specs)
+            job = _started(of.kind, specs)
             job.address = _address(of.look.flag)
         except DPMCError as error:
             st.error(controls.reword(run_store.public_message(error)))
@@ -136,6 +132,14 @@ def panel(of: Panel) -> None:
         _show_ended(of, job)
 
 
+def _started(kind: str, specs: tuple[Any, ...]) -> Job:
+    """Begin the runs of ``specs``, or the many that the first of them stands for."""
+    first = specs[0]
+    if not jobs.are_many(specs):
+        return jobs.start(kind, specs)
+    return jobs.start_many(kind, first, user_data.runs_for(*first.own_data))
+
+
 def _address(flag: str) -> str:
     """The page with its settings, as a link that runs nothing."""
     given = {key: st.query_params.get_all(key) for key in st.query_params if key != flag}
@@ -151,7 +155,11 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
     """Draw the buttons, and what is wrong with the settings; return the specs of the pressed."""
     look = of.look
     with of.row:
-        guess = math.nan if of.problem else of.left * progress.seconds(of.wanted, of.at_once)
+        guess = (
+            math.nan
+            if of.problem
+            else of.left * progress.seconds(of.wanted, jobs.at_once(of.wanted))
+        )
         about = "" if math.isnan(guess) else span(guess)
         pressed = st.button(
             look.label,
@@ -174,7 +182,7 @@ def _buttons(of: Panel) -> tuple[Any, ...]:
                 help=f"{of.repetitions} repetitions at both ends and in the middle. They count: "
                 f"*{look.label}* makes only the others.",
             )
-            guess = of.quick_left * progress.seconds(of.quick, of.at_once)
+            guess = of.quick_left * progress.seconds(of.quick, jobs.at_once(of.quick))
             st.caption(span(guess), width="content")
     if of.problem and not look.quiet:
         st.error(controls.reword(of.problem), icon=":material/error:")

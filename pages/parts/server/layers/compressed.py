@@ -20,7 +20,7 @@ import streamlit
 from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 
 from pages.parts.server.layers.layer import Layer
 
@@ -88,14 +88,13 @@ def give_way() -> None:
 class Compressed(Layer):
     """ASGI middleware."""
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> Response | None:
         """Send a file of Streamlit's compressed; none is looked for that is not in the list."""
         _, here, name = str(scope["path"]).rpartition(_ROUTE)
         file = _files().get(name) if here and scope["method"] in ("GET", "HEAD") else None
         encoding = encoding_for(Headers(scope=scope))
         if file is None or encoding is None:
-            await super().answer(scope, receive, send)
-            return
+            return None
         # elsewhere: the first time takes up to half a second
         content = await to_thread.run_sync(file.compressed, encoding)
         headers = {
@@ -104,7 +103,7 @@ class Compressed(Layer):
             "Cache-Control": _FOR_EVER,
             "Content-Type": _TYPES[file.path.suffix],
         }
-        await Response(content, headers=headers)(scope, receive, send)
+        return Response(content, headers=headers)
 
 
 def encoding_for(headers: Headers) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.parts.server.layers.layer import Layer, is_for_page
 
@@ -40,11 +40,11 @@ class Early(Layer):
     Not in a header, which would be longer than some proxies take.
     """
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> ASGIApp | None:
         """Answer a request for a page with the scripts named in it."""
-        if not is_for_page(scope):
-            await super().answer(scope, receive, send)
-            return
+        return self._with_scripts if is_for_page(scope) else None
+
+    async def _with_scripts(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun: list[Message] = []  # the start of an answer whose body is to come
         body = b""
 
@@ -66,9 +66,9 @@ class Early(Layer):
 
         # nothing can be put into a compressed one
         headers = [(k, v) for k, v in scope["headers"] if k.lower() != b"accept-encoding"]
-        await super().answer({**scope, "headers": headers}, receive, sending)
+        await self.app({**scope, "headers": headers}, receive, sending)
 
-    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def connect(self, scope: Scope) -> None:
         """Put the token that a tab's connection has in its address where ``visits`` reads it: in a
         cookie, which no browser keeps and no other tab can show.
         """
@@ -77,7 +77,7 @@ class Early(Layer):
         own = [one for one in headers.get("cookie", "").split("; ") if not one.startswith(COOKIE)]
         cookie = "; ".join([*own, f"{COOKIE}={token}"]).encode("latin-1", "ignore")
         rest = [(name, value) for name, value in headers.raw if name != b"cookie"]
-        await super().connect({**scope, "headers": [*rest, (b"cookie", cookie)]}, receive, send)
+        scope["headers"] = [*rest, (b"cookie", cookie)]
 
 
 def _is_page(start: Message) -> bool:

@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit import config
 
 from dpmc_core.errors import ParameterError
@@ -39,7 +40,12 @@ _COOKIE = "_streamlit_xsrf"  # Streamlit takes no file without it
 class Edge(Layer):
     """ASGI middleware."""
 
-    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            send = _with_headers(send, str(scope["path"]))
+        await super().__call__(scope, receive, send)
+
+    async def connect(self, scope: Scope) -> ASGIApp | None:
         """Refuse a connection that a page of another site opened."""
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers.get("host", "")
@@ -47,27 +53,22 @@ class Edge(Layer):
             origin, host, tuple(config.get_option("server.corsAllowedOrigins"))
         )
         if allowed and _is_called(host):
-            await super().connect(scope, receive, send)
-            return
+            return None
         # the operator can see why; a request cannot write into the log
         logs.note_rarely("refused", origin=_site(str(origin)), host=_site(host))
-        await send({"type": "websocket.close", "code": 1008, "reason": "opened from another site"})
+        return WebSocketClose(1008, "opened from another site")
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> ASGIApp | None:
         """Answer with headers; send a frame to the page without its menu."""
-        path = str(scope["path"])
-        send = _with_headers(send, path)
-        if path.endswith("/_stcore/metrics") and not _metrics_are_open():
-            closed = PlainTextResponse("Closed here: set DPMC_METRICS=1 to open it.", 404)
-            await closed(scope, receive, send)
-        elif _framed_as_a_whole(scope):
+        if str(scope["path"]).endswith("/_stcore/metrics") and not _metrics_are_open():
+            return PlainTextResponse("Closed here: set DPMC_METRICS=1 to open it.", 404)
+        if _framed_as_a_whole(scope):
             # without the menu, and known as a frame to the pages; by the question alone: before a
             # proxy the path may be another
             query = str(scope["query_string"], "latin-1")
             address = f"?{query}&embed=true" if query else "?embed=true"
-            await RedirectResponse(address)(scope, receive, send)
-        else:
-            await super().answer(scope, receive, send)
+            return RedirectResponse(address)
+        return None
 
 
 def may_open(origin: str | None, host: str, others: tuple[str, ...] = ()) -> bool:

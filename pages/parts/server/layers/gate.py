@@ -5,11 +5,13 @@ sentence.
 """
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit import config, runtime
 
 from dpmc_core.errors import ParameterError
@@ -20,14 +22,12 @@ from pages.parts.server.layers.layer import Layer, is_for_page
 class Ready(Layer):
     """ASGI middleware."""
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> Response | None:
         """Say at ``/ready`` whether everything is loaded."""
         if not str(scope["path"]).endswith("/ready"):
-            await super().answer(scope, receive, send)
-            return
+            return None
         body, status = ("ready", 200) if loading.is_done() else ("loading", 503)
-        answer = PlainTextResponse(body, status, {"Cache-Control": "no-store"})
-        await answer(scope, receive, send)
+        return PlainTextResponse(body, status, {"Cache-Control": "no-store"})
 
 
 UPLOADS_OF_ONE = 4  # files of the largest size that one visit may have here unread
@@ -48,15 +48,14 @@ class Gate(Layer):
         self._open = 0
         self._coming: Counter[str] = Counter()  # bytes on their way, by visit
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> ASGIApp | None:
         """Take a file or refuse it; show nobody a page where there is no room for a visit."""
         path = str(scope["path"])
         if scope["method"] in ("PUT", "POST") and _UPLOAD in path:
-            await self._upload(path.partition(_UPLOAD)[2].split("/")[0], scope, receive, send)
-        elif self._full() and is_for_page(scope) and "/_stcore/" not in path:
-            await PlainTextResponse(_FULL, 503, {"Retry-After": "120"})(scope, receive, send)
-        else:
-            await super().answer(scope, receive, send)
+            return partial(self._upload, path.partition(_UPLOAD)[2].split("/")[0])
+        if self._full() and is_for_page(scope) and "/_stcore/" not in path:
+            return PlainTextResponse(_FULL, 503, {"Retry-After": "120"})
+        return None
 
     def _full(self) -> bool:
         try:
@@ -64,17 +63,18 @@ class Gate(Layer):
         except ParameterError:  # the page says what is wrong
             return False
 
-    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count a visit for as long as it is open."""
-        visit = str(scope.get("path", "")).endswith("/_stcore/stream")
-        if visit and self._full():
-            await send({"type": "websocket.close", "code": 1013, "reason": "full: try again later"})
-            return
-        self._open += visit
+    async def connect(self, scope: Scope) -> ASGIApp | None:
+        """Count a visit for as long as it is open; refuse one where there is no room."""
+        if not str(scope.get("path", "")).endswith("/_stcore/stream"):
+            return None
+        return WebSocketClose(1013, "full: try again later") if self._full() else self._visited
+
+    async def _visited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._open += 1
         try:
-            await super().connect(scope, receive, send)
+            await self.app(scope, receive, send)
         finally:
-            self._open -= visit
+            self._open -= 1
 
     async def _upload(self, visit: str, scope: Scope, receive: Receive, send: Send) -> None:
         largest = config.get_option("server.maxUploadSize") * 2**20
@@ -94,7 +94,7 @@ class Gate(Layer):
         else:
             self._coming[visit] += size
             try:
-                await super().answer(scope, receive, send)
+                await self.app(scope, receive, send)
             finally:
                 self._coming[visit] -= size
                 if not self._coming[visit]:

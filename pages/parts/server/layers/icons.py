@@ -16,7 +16,7 @@ import streamlit
 from fontTools import subset, ttLib
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.process import Share
@@ -42,7 +42,7 @@ class Icons(Layer):
         self._small: bytes | None = None
         self._requested = False
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> Response | None:
         """Send the small font to who asks for the large one."""
         path, here = _font(), str(scope["path"])
         if not (
@@ -51,14 +51,13 @@ class Icons(Layer):
             and here.endswith(f"/static/media/{path.name}")
             and "range" not in Headers(scope=scope)
         ):
-            await super().answer(scope, receive, send)
-        elif self._small is not None:
-            await _answer(self._small, Headers(scope=scope))(scope, receive, send)
-        else:
-            if not self._requested:
-                self._requested = True
-                _MAKING.submit(self._make, path)
-            await super().answer(scope, receive, send)
+            return None
+        if self._small is not None:
+            return _answer(self._small, Headers(scope=scope))
+        if not self._requested:
+            self._requested = True
+            _MAKING.submit(self._make, path)
+        return None
 
     def _make(self, path: Path) -> None:
         # in a process of its own: seconds of Python's here would keep every page waiting

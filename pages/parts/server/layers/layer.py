@@ -5,22 +5,27 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class Layer:
-    """ASGI middleware that passes on all requests; a layer overrides one kind or both."""
+    """ASGI middleware around ``app`` that says who serves a request in its place, if anybody; a
+    layer overrides one kind or both.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kinds = {"http": self.answer, "websocket": self.connect}
-        await kinds.get(scope["type"], self.app)(scope, receive, send)
+        other = await kinds[scope["type"]](scope) if scope["type"] in kinds else None
+        await (other or self.app)(scope, receive, send)
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by HTTP."""
-        await self.app(scope, receive, send)
+    async def answer(self, scope: Scope) -> ASGIApp | None:
+        """Return what answers a request by HTTP; None for what is behind this layer."""
+        del scope
+        return None
 
-    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a connection by WebSocket."""
-        await self.app(scope, receive, send)
+    async def connect(self, scope: Scope) -> ASGIApp | None:
+        """Return what serves a connection by WebSocket; None for what is behind this layer."""
+        del scope
+        return None
 
 
 def is_for_page(scope: Scope) -> bool:

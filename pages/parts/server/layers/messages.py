@@ -98,8 +98,12 @@ class Messages(Layer):
         logs.hush("streamlit.runtime.app_session", "Rejecting backend operation")
         logs.hush("streamlit.runtime.app_session", "The fragment with id")
 
-    async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def connect(self, scope: Scope) -> ASGIApp:
         """Pass on what pages send in normal use, not too fast."""
+        del scope
+        return self._paced
+
+    async def _paced(self, scope: Scope, receive: Receive, send: Send) -> None:
         due, closed = 0.0, False
 
         async def hear() -> Message:
@@ -125,4 +129,4 @@ class Messages(Layer):
             except OSError:  # the browser has gone, and what it sent before is not heard
                 closed = True
 
-        await super().connect(scope, hear, say)
+        await self.app(scope, hear, say)

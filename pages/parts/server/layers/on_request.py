@@ -16,7 +16,7 @@ from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from pages.parts.server import logs
 from pages.parts.server.layers.layer import Layer
@@ -47,20 +47,17 @@ class Ahead(Layer):
         super().__init__(app)
         self._turns = CapacityLimiter(1)  # visitors' scripts come first
 
-    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope) -> Response | None:
         """Send what is on offer under the name that the path ends with."""
         _, here, name = str(scope["path"]).rpartition(_ROUTE)
         if scope["method"] != "GET" or not here:
-            await super().answer(scope, receive, send)
-            return
+            return None
         make = _offers.get(name)
         if make is None:
-            answer: Response = PlainTextResponse("This is no longer on offer.", 404)
-        else:
-            content = await to_thread.run_sync(_compressed, name, make, limiter=self._turns)
-            headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
-            answer = Response(content, headers=headers, media_type="application/json")
-        await answer(scope, receive, send)
+            return PlainTextResponse("This is no longer on offer.", 404)
+        content = await to_thread.run_sync(_compressed, name, make, limiter=self._turns)
+        headers = {"Content-Encoding": "gzip", "Cache-Control": "private, max-age=600"}
+        return Response(content, headers=headers, media_type="application/json")
 
 
 @lru_cache(maxsize=40)
