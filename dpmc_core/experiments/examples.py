@@ -21,7 +21,7 @@ from dpmc_core.wording import JsonObject
 FILES = {name: RESULTS / f"{name}.json" for name in ("tradeoffs", "completion", "factorization")}
 _NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "error")
 # what studies read of a summary
-_SUMMARY = ("baselines", "reference", "found", "coherence", "objective")
+_SUMMARY = ("baselines", "reference", "found", "coherence", "objective", "lists")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

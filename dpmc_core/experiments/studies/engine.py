@@ -126,7 +126,7 @@ def _overall(run: Planned, _: Record) -> float | None:
 
 
 def _of_lists(name: str) -> Number:
-    return lambda _, record: record.summary["lists"]["model"][name]
+    return lambda _, record: record.summary.get("lists", {}).get("model", {}).get(name)
 
 
 def _coherence(name: str) -> Number:
@@ -136,7 +136,6 @@ def _coherence(name: str) -> Number:
 _OF_RATINGS: dict[str, Number] = {
     "error": lambda _, record: record.value,
     "recall": lambda _, record: record.value,
-    "ndcg": _of_lists("ndcg"),
     "popular": _of_lists("popular"),
     "coverage": _of_lists("coverage"),
     "truth": lambda _, record: record.truth,

@@ -30,7 +30,7 @@ from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.frame.study import Built, Study, study_curves
+from pages.parts.frame.study import QUIET, Built, Study, study_curves
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import LINES, Identity, curve, lowered, name_above
@@ -133,6 +133,8 @@ def study_sentences(result: StudyResult) -> list[str]:
     out = _steps_or_sums(by_name) if gradient else [_special(result, by_name)]
     if result.spec.kind == "sampling":
         out += _effects(by_name)
+    if "popular" in result.measures:
+        out[:0] = _alike(result)
     if result.spec.kind == "people" and _falls(next(iter(by_name.values()))):
         out.append("More people, same privacy, less error.")
     of_epsilon = dict.fromkeys(("epsilon", "projection", "gradient"), "ε")
@@ -147,9 +149,20 @@ def study_sentences(result: StudyResult) -> list[str]:
     return [*out, "The best baseline, on the same ratings, protects nobody."]
 
 
+def _alike(result: StudyResult) -> list[str]:
+    """Say, line by line, what the most rated tenth of the items takes at both ends of ε."""
+    return [
+        f"{line}: the most rated tenth takes {100 * first.mean:.0f} % of all places at ε = "
+        f"{first.x:g}, {100 * last.mean:.0f} % at {last.x:g}."
+        for line, (first, *_, last) in result.lines("popular").items()
+        if not line.endswith(QUIET)
+    ]
+
+
 def _question(result: StudyResult) -> str:
     """What a study varies: the same for the error and for the recall."""
-    return result.spec.kind.removeprefix("recall-")
+    kind = result.spec.kind.removeprefix("recall-")
+    return "epsilon" if kind == "lists" else kind
 
 
 def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
