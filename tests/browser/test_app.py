@@ -279,20 +279,22 @@ def test_the_game_is_played_with_the_keyboard(page: Page, app_url: str) -> None:
 def test_a_lesson_leads_through_pages_and_back(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/lessons")
     press(page, "Begin")
-    reads(page, "Step 1 of 6", 60_000)
+    reads(page, "Step 1 of 7", 60_000)
     press(page, "Next")
-    reads(page, "Step 2 of 6", 60_000)
+    reads(page, "Step 2 of 7", 60_000)
+    press(page, "Next")
+    reads(page, "Step 3 of 7", 60_000)
     expect(page).to_have_url(re.compile(r"home_epsilon=0\.1"))  # the same page, its control moved
     press(page, "Back")
-    reads(page, "Step 1 of 6", 60_000)
-    page.goto(f"{app_url}/?lesson=epsilon&step=3")  # a step's own link
+    reads(page, "Step 2 of 7", 60_000)
+    page.goto(f"{app_url}/?lesson=epsilon&step=4")  # a step's own link
     press(page, "Next")
     # the title makes room for the step; the tab says which page it is
     expect(page).to_have_title("Mechanisms · DPMC Lab", timeout=60_000)
-    reads(page, "Step 4 of 6")
-    expect(page).to_have_url(re.compile("lesson=epsilon&step=4"))
+    reads(page, "Step 5 of 7")
+    expect(page).to_have_url(re.compile("lesson=epsilon&step=5"))
     press(page, "Back")
-    reads(page, "Step 3 of 6")
+    reads(page, "Step 4 of 7")
     expect(page).to_have_title("Home · DPMC Lab")
 
 

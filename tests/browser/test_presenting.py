@@ -63,7 +63,7 @@ def test_a_lesson_shows_figure_and_question_at_once(
     page: Page, app_url: str, width: int, height: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
-    for step in ("/?lesson=epsilon&step=1", "/factorization?lesson=cost&step=3"):
+    for step in ("/?lesson=epsilon&step=2", "/factorization?lesson=cost&step=3"):
         seen(page, app_url + step)
         expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
         expect(page.get_by_role("radiogroup").first).to_be_in_viewport(ratio=0.9)
