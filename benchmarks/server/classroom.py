@@ -84,12 +84,13 @@ async def play(url: str, students: int) -> dict[str, float]:
         await asyncio.gather(*(_guess(student, draw, pressed) for student in seated))
         await asyncio.wait_for(watching, 60)
         lags += [max(0.0, seen[k] - at) for k, at in enumerate(sorted(pressed), start=1)]
-        if number == 0:  # a phone that connects again has its seat
+        if number == 0:  # connections are lost, and tabs loaded again
             await asyncio.gather(*(student.again() for student in seated[:5]))
-    errors = [e for one in (host, other, *seated) for e in one.errors]
-    assert not errors, errors[:3]
-    assert _count(host) == students, (_count(host), students)
-    assert _count(other) == 0
+            await asyncio.gather(*(student.load_again() for student in seated[5:10]))
+    seats = int(next(match[2] for text in reversed(host.texts) if (match := _COUNT.search(text))))
+    errors = [error for one in (host, other, *seated) for error in one.errors]
+    if errors or (_count(host), seats, _count(other)) != (students, students, 0):
+        raise RuntimeError(f"{_count(host)} answers, {seats} seats of {students}: {errors[:3]}")
     for one in (host, other, *seated):
         await one.__aexit__()
     return {

@@ -6,6 +6,7 @@ buttons by Streamlit's own messages, and notes what comes back: how long, which 
 
 import asyncio
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -126,6 +127,7 @@ class Visitor:
     _cookie: str = ""
     _token: str = ""
     _session: str = ""
+    _visit: str = ""  # whose visit this tab is, as the page told it
     _addresses: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
     _made: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # files that were asked for
     _beats: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # answers to heartbeats
@@ -151,8 +153,15 @@ class Visitor:
         """Whether the connection was closed by the other side."""
         return bool(self._listener.done())
 
+    async def load_again(self, timeout: float = 60.0) -> float:
+        """Load the tab again, as a visitor does: another session, which shows whose visit it is."""
+        await self.__aexit__()
+        self._session, self._drawing = "", False
+        await self._connect()
+        return await self.open(self._page, self._query, timeout)
+
     async def _connect(self) -> None:
-        address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+        address = self.url.replace("http", "ws", 1) + f"/_stcore/stream?visit={self._visit}"
         asked = urllib.request.Request(
             f"{self.url}/_stcore/health", headers={"Cookie": self._cookie} if self._cookie else {}
         )
@@ -380,6 +389,8 @@ class Visitor:
                 f"{self._page}?{self._query}: {element.exception.type}: "
                 f"{element.exception.message[:200]}"
             )
+        elif kind == "html" and (told := re.search(r'data-token="([^"]+)"', element.html.body)):
+            self._visit = told[1]
         elif kind == "alert":
             self.alerts.append(element.alert.body)
         elif kind == "heading" and element.heading.tag == "h1":

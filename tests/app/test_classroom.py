@@ -70,9 +70,10 @@ def test_codes_are_random_and_guesses_are_limited(monkeypatch: pytest.MonkeyPatc
     room = rooms.open_room("host")
     spaced = f" {room.code[:3].lower()} {room.code[3:].lower()} "
     assert rooms.room_of(spaced, []) is room
-    assert len({rooms.open_room("host").code for _ in range(19)} | {room.code}) == 20
+    assert len({rooms.open_room(f"host {k}").code for k in range(19)} | {room.code}) == 20
     with pytest.raises(RoomError, match="as many as may be"):
-        rooms.open_room("host")
+        rooms.open_room("another host")
+    assert rooms.open_room("host") is room  # each leads one
     tries: list[float] = []
     for text, sentence in (("AAAAA", "is no code: it must be 6 letters"), ("ÄÖÜSSS", "is no code")):
         with pytest.raises(RoomError, match=sentence):

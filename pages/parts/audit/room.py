@@ -173,12 +173,15 @@ _lock = threading.Lock()
 
 
 def open_room(host: str) -> Room:
-    """Open a room that the visit with the token ``host`` leads.
+    """Open a room that the visit with the token ``host`` leads; the one that it leads already, if
+    there is one.
 
     Raises ``RoomError`` where as many are open as a server has.
     """
     with _lock:
         _forget_ended()
+        if own := next((room for room in _rooms.values() if room.is_led_by(host)), None):
+            return own
         if len(_rooms) >= _MOST_ROOMS:
             raise RoomError(f"{_MOST_ROOMS} rooms are open here, as many as may be: try later.")
         code = ""
