@@ -157,8 +157,8 @@ def test_a_poll_shows_the_right_answer_when_the_lecturer_does() -> None:
     assert "Your answer counts" in phone.texts("markdown")
     assert "Right:" not in host.run().texts("markdown")
     host.press("class-reveal")
-    assert "Right: **about 73**, 0 %" in host.texts("markdown")
-    assert "Wrong: about 73" in phone.run().texts("markdown")
+    assert "Right: **3 times, at most**, 0 %" in host.texts("markdown")
+    assert "Wrong: 3 times, at most" in phone.run().texts("markdown")
 
 
 def test_coins_tell_the_share_and_nobodys_answer() -> None:
