@@ -27,6 +27,7 @@ from pages.parts.audit.room import (
     unbiased,
 )
 from pages.parts.frame.page import control, pair, tab, verdict
+from pages.parts.server import visits
 from pages.parts.server.layers.early import COOKIE
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, bars, draw, figure
@@ -35,7 +36,8 @@ from pages.parts.ui.series import Line, named_lines
 
 CODE = "code"  # in the address
 ACTIVITIES = {"guess": "Guess", "poll": "Poll", "coin": "Coin"}
-_PROJECTED, _ON_PHONES = 1.0, 5.0  # seconds between two looks at the room
+# seconds between two looks at the room; phones are told of a round besides
+_PROJECTED, _ON_PHONES = 1.0, 30.0
 _TRIES, _PROBLEM = "class-tries", "class-problem"  # in the session
 _FLIP = 0.25  # two coins: the first decides whether the truth is told, the second what else
 _COINS = (
@@ -139,7 +141,7 @@ def _projector(room: Room, polls: Mapping[str, Question]) -> None:
             "Show the right answer",
             icon=":material/visibility:",
             key="class-reveal",
-            on_click=lambda: setattr(room.rounds[-1], "revealed", True),
+            on_click=room.reveal,
         )
     if st.button("Close the room", icon=":material/close:", key="class-close", type="tertiary"):
         room.close()
@@ -301,6 +303,7 @@ def _phone(room: Room) -> None:
 
 def _seated(room: Room, seat: int) -> None:
     """What a phone shows: the question, its options, and what became of the answer."""
+    room.phones[seat] = visits.waker()
     if room.over:
         st.rerun()
     if not room.rounds:

@@ -12,6 +12,7 @@ together take weeks for an even chance, and a room ends after hours.
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,7 @@ HOURS = 3
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 LENGTH = 6
 _MOST_ROOMS = 20
+_APART = 0.01  # seconds between two phones that hear of a round
 _TRIES, _WAIT = 5, 60.0  # wrong codes of one visit in so many seconds
 
 
@@ -100,6 +102,7 @@ class Room:
     def __init__(self, code: str, host: str) -> None:
         self.code, self.until = code, time.monotonic() + 3600 * HOURS
         self.rounds: list[Round] = []
+        self.phones: dict[int, Callable[[float], None]] = {}  # wakes a seat's, after some seconds
         self._hosts, self._seats = {host}, dict[str, int]()
         self._lock = threading.Lock()
 
@@ -132,6 +135,17 @@ class Room:
         """Begin a round; answers to the one before count no more."""
         with self._lock:
             self.rounds.append(Round(question=question))
+        self._tell()
+
+    def reveal(self) -> None:
+        """Show the right answer of the last round."""
+        self.rounds[-1].revealed = True
+        self._tell()
+
+    def _tell(self) -> None:
+        """Have phones drawn again, one after the other: the server has time for other visits."""
+        for k, wake in enumerate(list(self.phones.values())):
+            wake(_APART * k)
 
     def coin(self, number: int, seat: int) -> tuple[bool, float]:
         """The coin and the published number of ``seat`` in round ``number``, tossed once."""
@@ -166,6 +180,7 @@ class Room:
     def close(self) -> None:
         """End the room now."""
         self.until = 0.0
+        self._tell()
 
 
 _rooms: dict[str, Room] = {}
