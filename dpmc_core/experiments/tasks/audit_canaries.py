@@ -153,10 +153,13 @@ def _plant_users(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
     config: Any = run.algorithm
     learned = n_frequent(ratings.n_items, config) if hasattr(config, "item_share") else None
     items = np.argsort(-counts, kind="stable")[:learned]
-    n = len(items)
-    _check(m, next(k for k in range(n, -1, -1) if k + _SHARED * _prime(k) <= n), "an item")
     # lines y = ax + b over a prime: two of them meet at most once
-    prime = _prime(m)
+    prime = next(
+        p
+        for p in itertools.count(max(_SHARED, math.isqrt(m)) + 1)
+        if all(p % k for k in range(2, math.isqrt(p) + 1))
+    )
+    _check(m, len(items) - _SHARED * prime, "an item")
     slope, start = np.divmod(np.arange(m)[:, None], prime)
     place = np.arange(_SHARED)
     shared = items[place * prime + (slope * place + start) % prime]
@@ -204,16 +207,9 @@ def _plant_samples(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
     return population
 
 
-def _prime(m: int) -> int:
-    """The least prime p ≥ 5 with p² ≥ m."""
-    return next(
-        p
-        for p in itertools.count(max(5, math.isqrt(max(m, 1) - 1) + 1))
-        if all(p % k for k in range(2, math.isqrt(p) + 1))
-    )
-
-
-def _check(m: int, most: int, what: str) -> None:
-    if m > most:
-        allowed = f"at most {max(most, 0):,} here, since each needs {what} of its own"
+def _check(m: int, room: int, what: str) -> None:
+    if m > room:
+        allowed = (
+            f"fewer, since each needs {what} of its own: {max(room, 0):,} are left for so many"
+        )
         raise ParameterError("canaries", m, allowed)
