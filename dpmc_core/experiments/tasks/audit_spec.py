@@ -134,7 +134,7 @@ class AuditSpec(Config, Spec):
         Limit(
             "canaries",
             0,
-            10_000,
+            5_000,  # pairs of them are held in memory
             "synthetic records, each in or out at random, of an audit from one run (0: by repeated "
             "runs)",
             integer=True,
