@@ -290,7 +290,7 @@ def test_canaries_are_guessed_after_one_run() -> None:
         "- The claim may be true.",
         "- For any noise: ",
         "- For Gaussian noise: ",
-        "one run with 200 canaries; the attacker sees all releases",
+        "one run with 100 canaries; the attacker sees all releases",
     )
     assert len(app.charts) == 1
     assert not app.error

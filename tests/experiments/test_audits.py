@@ -335,9 +335,9 @@ def learned(step: Any) -> list[np.ndarray]:
 
 @pytest.fixture
 def many_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few users, a hundred and fifty popular items, and room for a thousand canaries."""
+    """Few users, some popular items, and room for a thousand canaries."""
     rng = np.random.default_rng(0)
-    users, items = np.nonzero(rng.random((400, 1300)) < np.where(np.arange(1300) < 150, 0.7, 0.005))
+    users, items = np.nonzero(rng.random((400, 1300)) < np.where(np.arange(1300) < 230, 0.7, 0.005))
     values = rng.integers(1, 6, len(users)).astype(float)
     ratings = Ratings.checked(users, items, values, n_users=400, n_items=1300, low=1, high=5)
     monkeypatch.setattr(audit_canaries, "ratings_of", lambda data: ratings)
@@ -346,18 +346,18 @@ def many_items(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("many_items")
 def test_one_run_finds_half_the_noise_and_scores_are_log_odds() -> None:
     honest, broken = (
-        attacked("private-means", 3, canaries=1000, confidence=0.8, case=case)
+        attacked("private-means", 4, canaries=1000, confidence=0.8, case=case)
         for case in ("as-claimed", "half-noise")
     )
     assert (honest.beaten, broken.beaten) == ({"claimed": False}, {"claimed": True})
     assert honest.verdict.endswith("The claim may be true.")
-    assert broken.verdict.endswith("The claimed ε = 3 is wrong.")
+    assert broken.verdict.endswith("The claimed ε = 4 is wrong.")
     # each is right as often as it says, within five standard deviations
     surely = special.expit(np.abs(honest.scores))
     right = np.count_nonzero((honest.scores > 0) == honest.inside)
     assert abs(right - surely.sum()) < 5 * math.sqrt(np.sum(surely * (1 - surely)))
     for proof in honest.proofs:
-        assert 0.6 * proof.possible < proof.epsilon < 1.4 * proof.possible < 3
+        assert 0.6 * proof.possible < proof.epsilon < 1.4 * proof.possible < 4
 
 
 @pytest.mark.data

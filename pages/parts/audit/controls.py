@@ -141,7 +141,7 @@ def _attacked(target: str, game: bool) -> dict[str, Any]:
 
 def _planted(target: str) -> dict[str, Any]:
     """Ask how many canaries are planted, in which data, and whether the noise is broken."""
-    canaries = controls.steps_slider("Canaries", "x_canaries", [50, 100, 200, 500, 1000, 1800], 200)
+    canaries = controls.steps_slider("Canaries", "x_canaries", [50, 100, 200, 500, 1000, 1800], 100)
     case = _case("The noise is", "x_planted_case", _PLANTED_CASES)
     return {"canaries": int(canaries), "case": case, **_dataset(target, record=False)}
 
