@@ -241,8 +241,8 @@ class OneRunResult(Audited):
         return [
             f"For {of}: {proof.right:,} of the {proof.guesses:,} surest guesses about "
             f"{len(self.scores):,} canaries are right, which proves ε ≥ {three(proof.epsilon)}; "
-            f"the best attacker on Gaussian noise of the claimed ε proves {three(proof.possible)} "
-            "on average."
+            "the best attacker on Gaussian noise of the claimed ε can expect about "
+            f"{three(proof.possible)}."
             for of, proof in zip(("any noise", "Gaussian noise"), self.proofs, strict=False)
         ]
 
