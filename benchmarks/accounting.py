@@ -76,7 +76,7 @@ def main() -> None:
     )
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0):
         row = [
-            audit(AuditSpec(mechanism=name, epsilon=epsilon, runs=1_000_000)).attack.bound.epsilon
+            audit(AuditSpec(mechanism=name, epsilon=epsilon, runs=1_000_000)).epsilon
             for name in ("laplace", "huber", "gaussian")
         ]
         print(f"| {epsilon} | " + " | ".join(f"{value:.3f}" for value in row) + " |")

@@ -18,11 +18,12 @@ with controls.place():
     if problem:
         controls.show_error(problem)
 attack(spec, problem, row)
-if spec is not None and not spec.searches and not spec.dataset:
+if spec is not None and not (spec.searches or spec.dataset or spec.canaries):
     link_to("game.py", "Play against it yourself", ":material/casino:")
 if fields["target"] == "number":
     tab("What is attacked", "attacked", lambda: attacked.number(fields["case"]))
-tab("Why it proves a bound", "introduction", attacked.introduction)
+why = attacked.ONE_RUN if "canaries" in fields else attacked.REPEATED
+tab("Why it proves a bound", "introduction", lambda: st.markdown(why))
 tab("Your own mechanism", "own", audit_yours)
 
 with problems:

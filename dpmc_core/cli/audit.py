@@ -8,7 +8,7 @@ from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.tasks.audit import AuditResult, audit_steps
+from dpmc_core.experiments.tasks.audit import Audited, AuditResult, OneRunResult, audit_steps
 from dpmc_core.experiments.tasks.audit_outputs import audit_outputs
 from dpmc_core.experiments.tasks.audit_spec import CASES, FACTOR_TARGETS, AuditSpec
 from dpmc_core.limits import LIMITS
@@ -68,7 +68,9 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
     result = last_of(audit_steps(spec), arguments, _progress)
     if not arguments.json:
         print(result.verdict)
-        if spec.dataset:
+        if isinstance(result, OneRunResult):
+            print("\n".join(result.accounts))
+        elif isinstance(result, AuditResult) and spec.dataset:
             print(
                 f"the two datasets differ in: {printable(result.record)} (read off the data "
                 "without noise: for the holder of the data); items, scale and number of users are "
@@ -83,7 +85,8 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
             f"claimed for: one {result.statement.unit}, neighbours: "
             f"{result.statement.neighbours}; {result.statement.how}"
         )
-        _print_accuracy(result.attack.bound)
+        if isinstance(result, AuditResult):
+            _print_accuracy(result.attack.bound)
     return result.summary()
 
 
@@ -111,7 +114,9 @@ def _print_accuracy(bound: Bound) -> None:
     )
 
 
-def _progress(result: AuditResult) -> str:
+def _progress(result: Audited) -> str:
+    if not isinstance(result, AuditResult):
+        return f"step {result.runs:,} of {result.spec.amount:,}, {result.seconds:.1f} s"
     return (
         f"{result.runs:,} outputs of each dataset: ε ≥ {result.attack.bound.epsilon:.4f}, "
         f"{result.seconds:.1f} s"

@@ -281,6 +281,30 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
 
 
 @pytest.mark.long
+def test_canaries_are_guessed_after_one_run() -> None:
+    app = open_page("audit?x_target=private-means&x_noise=Gaussian&x_epsilon=8")
+    app.set(x_by="one")
+    assert app.verdict.startswith("Not attacked yet: *Attack* runs it once")
+    app.press("x_go").wait("done")
+    shows(
+        app,
+        "The claim is ε = 8 at δ = 10⁻⁵; one run proves ε ≥ ",
+        "- The claim may be true.",
+        "- For any noise: ",
+        "- For Gaussian noise: ",
+        "one run with 100 canaries; the attacker sees all releases",
+    )
+    assert len(app.charts) == 1
+    assert not app.error
+    app.set(x_canaries=1800.0).press("x_go").wait()
+    shows(
+        app,
+        "canaries = 1800 is not allowed: it must be fewer, since each needs an item",
+        kinds=["error"],
+    )
+
+
+@pytest.mark.long
 def test_your_own_mechanism_is_audited_from_its_outputs(tmp_path: Path) -> None:
     app = open_page("audit?y_epsilon=0.5")
     before = len(app.charts)

@@ -4,22 +4,29 @@ says.
 
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from dpmc_core.cli.common.main import main
 from dpmc_core.completion import moments
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
-from dpmc_core.experiments.tasks.audit import AuditResult, audit, audit_steps
-from dpmc_core.experiments.tasks.audit_spec import VIEWS, AuditSpec
+from dpmc_core.experiments.tasks import audit_canaries
+from dpmc_core.experiments.tasks.audit import audit, audit_steps
+from dpmc_core.experiments.tasks.audit_canaries import OneRun
+from dpmc_core.experiments.tasks.audit_spec import ONE_RUN_TARGETS, VIEWS, AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, outputs, pictures
+from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy import budget
+from dpmc_core.privacy.budget import Journal
 from tests.terminal import Terminal
 
 MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
@@ -87,7 +94,7 @@ GUARANTEED = [
 ]
 
 
-def attacked(target: str, epsilon: float, **more: Any) -> AuditResult:
+def attacked(target: str, epsilon: float, **more: Any) -> Any:
     """An audit of an algorithm with Gaussian noise, unless ``more`` says otherwise."""
     usual = {"mechanism": "gaussian", "iterations": 2}
     return audit(AuditSpec(**{**usual, "target": target, "epsilon": epsilon, **more}))
@@ -279,11 +286,98 @@ def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
         ),
         ('{"target": "private-nmf-published", "mechanism": "laplace"}', "none or gaussian"),
         ('{"target": "nmf", "mechanism": "gaussian"}', "target = 'nmf'"),
+        # what a single run is of
+        ('{"canaries": 5}', "target = 'number' .* for an audit from one run"),
+        ('{"target": "als", "canaries": 5}', "target = 'als' .* for an audit from one run"),
+        ('{"target": "moments", "canaries": -1}', "a whole number from 0 to 5,?000"),
+        ('{"target": "moments", "canaries": 5, "runs": 200}', "left out with canaries"),
+        ('{"target": "moments", "canaries": 5, "view": "items"}', "of which all releases are seen"),
+        ('{"target": "moments", "canaries": 5, "case": "secret"}', "as-claimed or half-noise"),
+        (
+            '{"target": "moments", "canaries": 5, "dataset": "ml-1m", "record": "1"}',
+            "left out .* with canaries",
+        ),
     ],
 )
 def test_what_cannot_be_audited_is_refused(text: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         AuditSpec.from_json(text)
+
+
+@pytest.mark.parametrize("target", ["moments", "private-nmf"])
+def test_more_canaries_than_there_is_room_for_are_refused(target: str) -> None:
+    with pytest.raises(ParameterError, match=r"canaries = 900 .* fewer, since each needs"):
+        audit(AuditSpec(target=target, mechanism="gaussian", canaries=900))
+
+
+@pytest.mark.parametrize("target", ONE_RUN_TARGETS)
+def test_the_audited_run_is_an_ordinary_one(target: str) -> None:
+    """Canaries' parts are found with the noise of the run, which goes on as if nobody looked."""
+    spec = AuditSpec(target=target, mechanism="gaussian", epsilon=2, canaries=12, iterations=2)
+    run, named = OneRun(spec), spec.run_spec(spec.seed)
+    *_, watched = run.steps()
+    config = named.card.prepare(named.algorithm, named.noise, run._data)
+    *_, plain = named.card.learn(run._data, config, noise_source(named), Journal())
+    assert watched.iteration == plain.iteration == spec.amount
+    assert watched.releases == plain.releases
+    assert learned(plain)
+    for ours, theirs in zip(learned(watched), learned(plain), strict=False):
+        assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    assert np.isfinite(run.scores).all()
+    assert run.scores.any()
+
+
+def learned(step: Any) -> list[np.ndarray]:
+    """What a step's model is made of."""
+    parts = vars(getattr(step, "learned", step)).values()
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+@pytest.fixture
+def many_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few users, some popular items, and room for a thousand canaries."""
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((400, 1300)) < np.where(np.arange(1300) < 230, 0.7, 0.005))
+    values = rng.integers(1, 6, len(users)).astype(float)
+    ratings = Ratings.checked(users, items, values, n_users=400, n_items=1300, low=1, high=5)
+    monkeypatch.setattr(audit_canaries, "ratings_of", lambda data: ratings)
+
+
+@pytest.mark.usefixtures("many_items")
+def test_one_run_finds_half_the_noise_and_scores_are_log_odds() -> None:
+    honest, broken = (
+        attacked("private-means", 4, canaries=1000, confidence=0.8, case=case)
+        for case in ("as-claimed", "half-noise")
+    )
+    assert (honest.beaten, broken.beaten) == ({"claimed": False}, {"claimed": True})
+    assert honest.verdict.endswith("The claim may be true.")
+    assert broken.verdict.endswith("The claimed ε = 4 is wrong.")
+    # each is right as often as it says, within five standard deviations
+    surely = special.expit(np.abs(honest.scores))
+    right = np.count_nonzero((honest.scores > 0) == honest.inside)
+    assert abs(right - surely.sum()) < 5 * math.sqrt(np.sum(surely * (1 - surely)))
+    for proof in honest.proofs:
+        assert 0.6 * proof.possible < proof.epsilon < 1.4 * proof.possible < 4
+
+
+@pytest.mark.data
+@pytest.mark.nightly
+def test_movielens_is_audited_in_a_minute() -> None:
+    started = time.process_time()
+    named = {"epsilon": 5, "dataset": "ml-1m", "canaries": 1800, "confidence": 0.95}
+    honest = attacked("moments", **named)
+    assert time.process_time() - started < 60
+    assert 2.5 <= honest.epsilon_if_gaussian < 5
+    assert attacked("moments", **named, case="half-noise").beaten == {"claimed": True}
+
+
+def test_the_command_audits_one_run(terminal: Terminal) -> None:
+    line = "audit --target private-means --mechanism gaussian --epsilon 8 --canaries 100"
+    assert "of the 50 surest guesses about 100 canaries" in terminal.output(line)
+    result = terminal.json(line)
+    assert result["spec"]["runs"] == 1
+    assert result["proofs"]["gaussian"]["guesses"] == 50
+    assert result["beaten"] == {"claimed": False}
 
 
 def test_the_audit_command(terminal: Terminal) -> None:
@@ -327,6 +421,7 @@ def test_the_shown_command_and_the_text_make_the_same_audit(terminal: Terminal) 
     for spec in (
         AuditSpec(seed=123456789, epsilon=1.23456789, confidence=0.9999999, runs=200),
         AuditSpec(target="als", view="others", delta=1.5e-7, runs=100),
+        AuditSpec(target="private-means", mechanism="gaussian", canaries=20, case="half-noise"),
         AuditSpec(case="half-noise", mechanism="gaussian", runs=300),
     ):
         assert AuditSpec.from_json(json.dumps(spec.as_dict())) == spec

@@ -6,6 +6,7 @@ the command line.
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.experiments.tasks.audit_canaries import BoolArray, OneRun
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec, seen_by_attacker
 from dpmc_core.experiments.tasks.audit_targets import (
     Neighbours,
@@ -24,6 +26,7 @@ from dpmc_core.experiments.tasks.solve import solve, versions
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.privacy.attack import Attack, attack
+from dpmc_core.privacy.one_run import Proof, excludes, prove
 from dpmc_core.privacy.tradeoff import TradeOff, of_ledger
 from dpmc_core.wording import JsonObject, three
 
@@ -36,26 +39,32 @@ _LAST_SHARE = 0.9  # of the error that the confidence leaves; the earlier looks 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AuditResult:
-    """An audit so far: the ``attack`` at the last look, and the ``statement`` that it tests.
-
-    ``runs`` outputs of each dataset were drawn, and ``looked_at`` of them attacked. All looks are
-    planned before the first, and share the error: with the confidence of ``attack.bound`` every
-    one of them is right, whenever somebody stops. ``claimed_curve`` holds shares of false alarms
-    and the misses that the claim then demands (2×k), or is empty for a nominal claim. ``record`` is
-    in what the two datasets differ.
+class Audited(ABC):
+    """An audit so far, after ``runs`` outputs of each dataset or steps of the only run; the
+    ``statement`` is what it tests.
     """
 
     spec: AuditSpec
-    attack: Attack
     statement: Statement
-    claimed_curve: FloatArray
     runs: int
-    looked_at: int
     seconds: float
     finished: bool
     versions: dict[str, str]
-    record: str
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """The ε that is proved, whatever the noise is."""
+
+    @property
+    @abstractmethod
+    def curve_exceeded(self) -> bool:
+        """Whether the claimed trade-off function is wrong."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """What the audit shows, in plain words."""
 
     @property
     def claims(self) -> dict[str, float]:
@@ -86,11 +95,49 @@ class AuditResult:
         """For each claim, whether the attack proves that the true ε between these two datasets is
         larger.
         """
-        curve = self.attack.test is not None and self.attack.test.exceeded
         return {
-            name: self.attack.bound.epsilon > epsilon or curve
+            name: self.epsilon > epsilon or self.curve_exceeded
             for name, epsilon in self.claims.items()
         }
+
+    def summary(self) -> JsonObject:
+        """A JSON-able account of the audit."""
+        return {
+            "spec": self.spec.as_dict(),
+            "claims": self.claims,
+            "beaten": self.beaten,
+            "verdict": self.verdict,
+            "statement": self.statement.as_dict(),
+            "runs": self.runs,
+            "finished": self.finished,
+            "seconds": round(self.seconds, 3),
+            "versions": dict(self.versions),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AuditResult(Audited):
+    """An audit so far: the ``attack`` at the last look, and the ``statement`` that it tests.
+
+    ``runs`` outputs of each dataset were drawn, and ``looked_at`` of them attacked. All looks are
+    planned before the first, and share the error: with the confidence of ``attack.bound`` every
+    one of them is right, whenever somebody stops. ``claimed_curve`` holds shares of false alarms
+    and the misses that the claim then demands (2×k), or is empty for a nominal claim. ``record`` is
+    in what the two datasets differ.
+    """
+
+    attack: Attack
+    claimed_curve: FloatArray
+    looked_at: int
+    record: str
+
+    @property
+    def epsilon(self) -> float:
+        return self.attack.bound.epsilon
+
+    @property
+    def curve_exceeded(self) -> bool:
+        return self.attack.test is not None and self.attack.test.exceeded
 
     @cached_property
     def epsilon_if_gaussian(self) -> float | None:
@@ -104,7 +151,6 @@ class AuditResult:
 
     @property
     def verdict(self) -> str:
-        """What the audit shows, in plain words."""
         bound = self.attack.bound
         proved = (
             f"The attack proves ε ≥ {three(bound.epsilon)} with {100 * bound.confidence:g} % "
@@ -143,26 +189,114 @@ class AuditResult:
         return f"{proved}. The {name} ε = {three(epsilon)} is wrong."
 
     def summary(self) -> JsonObject:
-        """A JSON-able account of the audit."""
         return {
-            "spec": self.spec.as_dict(),
             "record": self.record,
             "bound": asdict(self.attack.bound),
             "test": None if self.attack.test is None else asdict(self.attack.test),
             "epsilon_if_gaussian": self.epsilon_if_gaussian,
-            "claims": self.claims,
-            "beaten": self.beaten,
-            "verdict": self.verdict,
-            "statement": self.statement.as_dict(),
-            "runs": self.runs,
             "looked_at": self.looked_at,
-            "finished": self.finished,
-            "seconds": round(self.seconds, 3),
-            "versions": dict(self.versions),
+            **super().summary(),
         }
 
 
-def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OneRunResult(Audited):
+    """An audit from one run: the canaries' ``scores`` (m,) so far and who is ``inside`` (m,).
+
+    Once it is finished there are two ``proofs``, of (ε, δ) and for Gaussian noise, and
+    ``curve_exceeded`` holds the guesses of the second against the claimed trade-off function. Each
+    has half of the error that the confidence leaves. A run that was stopped proves nothing.
+    """
+
+    scores: FloatArray
+    inside: BoolArray
+    proofs: tuple[Proof, ...] = ()
+    curve_exceeded: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        return self.proofs[0].epsilon if self.proofs else 0.0
+
+    @property
+    def epsilon_if_gaussian(self) -> float:
+        """The ε at the claim's δ that is proved if the releases are Gaussian."""
+        return self.proofs[1].epsilon if self.proofs else 0.0
+
+    @property
+    def verdict(self) -> str:
+        if not self.proofs:
+            return "One run proves nothing before it ends. The claim may be true."
+        claim = f"The claimed ε = {three(self.statement.epsilon)}"
+        ending = f"{claim} is wrong." if self.beaten["claimed"] else "The claim may be true."
+        if not (self.epsilon or self.epsilon_if_gaussian or self.curve_exceeded):
+            return f"One run proves nothing. {ending}"
+        return (
+            f"One run proves ε ≥ {three(self.epsilon)}, and ε ≥ {three(self.epsilon_if_gaussian)} "
+            f"if the noise is Gaussian, with {100 * self.spec.confidence:g} % confidence. {ending}"
+        )
+
+    @property
+    def accounts(self) -> list[str]:
+        """How many guesses were right, and what they prove, for each kind of proof."""
+        return [
+            f"For {of}: {proof.right:,} of the {proof.guesses:,} surest guesses about "
+            f"{len(self.scores):,} canaries are right, which proves ε ≥ {three(proof.epsilon)}; "
+            "the best attacker on Gaussian noise of the claimed ε can expect about "
+            f"{three(proof.possible)}."
+            for of, proof in zip(("any noise", "Gaussian noise"), self.proofs, strict=False)
+        ]
+
+    def summary(self) -> JsonObject:
+        names = ("epsilon_delta", "gaussian")
+        return {
+            "proofs": {n: asdict(one) for n, one in zip(names, self.proofs, strict=False)},
+            "curve_exceeded": self.curve_exceeded,
+            **super().summary(),
+        }
+
+
+def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[Audited]:
+    """Yield the result so far: of an audit from one run after each of its steps, else as
+    ``repeated_steps`` does.
+    """
+    return one_run_steps(spec) if spec.canaries else repeated_steps(spec, interim=interim)
+
+
+def one_run_steps(spec: AuditSpec) -> Iterator[OneRunResult]:
+    """Yield the scores after each step of the run, and in the end what they prove.
+
+    Raises ``ParameterError`` for more canaries than the data have room for.
+    """
+    started = time.perf_counter()
+    run, ledger = OneRun(spec), Ledger()
+    for step in run.steps():
+        ledger = ledger.plus(step.releases)
+        planned = ledger.plus(step.rest)
+        finished = step.iteration == spec.amount
+        result = OneRunResult(
+            spec=spec,
+            statement=state(planned, spec.delta),
+            scores=run.scores,
+            inside=run.inside,
+            runs=step.iteration,
+            seconds=time.perf_counter() - started,
+            finished=finished,
+            versions=versions(),
+        )
+        if finished:
+            error, claim = (1 - spec.confidence) / 2, result.statement
+            proofs = prove(
+                run.scores, run.inside, epsilon=claim.epsilon, delta=claim.delta, error=error
+            )
+            guesses, right = proofs[1].guesses, proofs[1].right
+            curve = of_ledger(planned).misses
+            wrong = excludes(curve, spec.canaries, guesses, right, error)
+            seconds = time.perf_counter() - started
+            result = replace(result, proofs=proofs, curve_exceeded=wrong, seconds=seconds)
+        yield result
+
+
+def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
     """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
     while models are fitted.
 
@@ -216,14 +350,14 @@ def audit_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResul
         )
 
 
-def audit(spec: AuditSpec) -> AuditResult:
+def audit(spec: AuditSpec) -> Audited:
     """The finished audit; see ``audit_steps``.
 
     >>> result = audit(AuditSpec(case="unclipped", runs=4000))
     >>> result.beaten
     {'claimed': True}
     """
-    (result,) = audit_steps(spec, interim=False)
+    *_, result = audit_steps(spec, interim=False)
     return result
 
 

@@ -57,6 +57,8 @@ _ATTACKED = {
 }
 FACTOR_TARGETS = tuple(n for n, card in _ATTACKED.items() if card.factorize is not None)
 TARGETS = ("number", *_ATTACKED)
+# the solvers that ask for sums alone, so that canaries can be planted among the records
+ONE_RUN_TARGETS = tuple(n for n, card in _ATTACKED.items() if card.guarantee and card.learn)
 _USUAL_RUNS = {"number": 100_000, "on-grid": 20_000, "algorithm": 1_000, "dataset": 500}
 _MOST_RUNS = {
     "number": 10_000_000,
@@ -88,6 +90,9 @@ class AuditSpec(Config, Spec):
     ``iterations`` rounds. ``runs`` outputs of each dataset are drawn, by default 100,000 numbers
     (20,000 on a grid) or 1,000 models. "" for ``neighbours`` and ``view`` is what the target's
     noise is about.
+
+    With ``canaries`` the algorithm is run once, with so many synthetic records each in or out at
+    random, on the dataset (or synthetic data of usual size); the attacker sees all releases.
 
     With a ``dataset`` (of the catalogue, or one's own) the algorithm is run on that, as it is and
     without its ``record``: a user's name, or the number of a user, image or document, from 1; ""
@@ -124,6 +129,17 @@ class AuditSpec(Config, Spec):
             integer=True,
         ),
     ] = 0
+    canaries: Annotated[
+        int,
+        Limit(
+            "canaries",
+            0,
+            5_000,  # pairs of them are held in memory
+            "synthetic records, each in or out at random, of an audit from one run (0: by repeated "
+            "runs)",
+            integer=True,
+        ),
+    ] = 0
     confidence: Annotated[float, LIMITS["confidence"]] = 0.999
     seed: Annotated[int, LIMITS["seed"]] = 0
     dataset: str = ""
@@ -131,7 +147,7 @@ class AuditSpec(Config, Spec):
 
     @property
     def amount(self) -> int:
-        return self.runs
+        return self.run_spec(0).length if self.canaries else self.runs
 
     def weighted_runs(self) -> tuple[()]:
         return ()  # of its own, whose noise is never secret
@@ -148,9 +164,15 @@ class AuditSpec(Config, Spec):
                 object.__setattr__(self, name, allowed[0])
             elif value not in allowed:
                 among = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
+                among = among or "left out"
                 raise ParameterError(name, value, f"{among} for {whom}")
         on_grid = "on-grid" if self.case == "on-grid" else "number"
         kind = ("dataset" if self.dataset else "algorithm") if self.target != "number" else on_grid
+        if self.canaries:
+            if self.runs > 1:
+                raise ParameterError("runs", self.runs, "left out with canaries, which take one")
+            object.__setattr__(self, "runs", 1)
+            return
         if self.runs == 0:
             object.__setattr__(self, "runs", _USUAL_RUNS[kind])
         if not 100 <= self.runs <= _MOST_RUNS[kind]:
@@ -180,7 +202,11 @@ class AuditSpec(Config, Spec):
             mechanisms = (tuple(FAMILIES), "one number")
         if self.case in ("low-bits", "on-grid"):
             mechanisms = (("huber", "laplace"), self.case)
+        targets = TARGETS
+        if self.canaries:
+            targets, views = ONE_RUN_TARGETS, (("",), "one run, of which all releases are seen")
         return {
+            "target": (targets, "an audit from one run"),
             "case": (self.cases, self.target),
             "neighbours": neighbours,
             "view": views,
@@ -188,12 +214,14 @@ class AuditSpec(Config, Spec):
         }
 
     def _check_dataset(self) -> None:
-        if not isinstance(self.record, str) or (self.record and not self.dataset):
-            allowed = "the name or number of a record, left out without a dataset"
+        if not isinstance(self.record, str) or (
+            self.record and (not self.dataset or self.canaries)
+        ):
+            allowed = "the name or number of a record, left out without a dataset or with canaries"
             raise ParameterError("record", self.record, allowed)
         if self.dataset == "":
             return
-        if self.target == "number" or self.case != "as-claimed":
+        if self.target == "number" or self.searches:
             allowed = "left out for one number, and where all seeds are tried"
             raise ParameterError("dataset", self.dataset, allowed)
         images = self.target in FACTOR_TARGETS
@@ -219,6 +247,8 @@ class AuditSpec(Config, Spec):
         """The cases that the target has."""
         if self.target == "number":
             return tuple(name for name in CASES if name not in SEARCHES)
+        if self.canaries:
+            return "as-claimed", "half-noise"
         return ("as-claimed", *(SEARCHES if self.target == "moments" else ()))
 
     @property
@@ -264,19 +294,19 @@ class AuditSpec(Config, Spec):
         >>> AuditSpec(epsilon=1.23456789, seed=123456789).command()
         'python -m dpmc_core audit --epsilon 1.23456789 --seed 123456789'
         """
-        usual = values_of(AuditSpec(target=self.target, case=self.case, dataset=self.dataset))
+        decisive = {n: v for n, v in changed(self).items() if n in ("target", "case", "canaries")}
+        usual = values_of(AuditSpec(**decisive, dataset=self.dataset))
         options = {n: v for n, v in self.as_dict().items() if v != usual.get(n)}
-        named = {n: v for n, v in changed(self).items() if n in ("target", "case")}
-        return " ".join(["python -m dpmc_core audit", *user_datasets.flags(named | options)])
+        return " ".join(["python -m dpmc_core audit", *user_datasets.flags(decisive | options)])
 
     def python(self) -> str:
         """Python lines that make this audit."""
-        own = {"dataset": self.dataset} if user_datasets.is_own(self.dataset) else {}
+        named = {"dataset": self.dataset} if self.dataset else {}
         return (
             user_datasets.lines_of(self.dataset)
             + "from dpmc_core.experiments.tasks.audit import audit\n"
             + "from dpmc_core.experiments.tasks.audit_spec import AuditSpec\n\n"
-            + f"print(audit(AuditSpec({user_datasets.keywords(changed(self) | own)})).verdict)\n"
+            + f"print(audit(AuditSpec({user_datasets.keywords(changed(self) | named)})).verdict)\n"
         )
 
     def run_spec(self, seed: int) -> RunSpec:

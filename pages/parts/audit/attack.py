@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments.tasks.audit import AuditResult, audit
+from dpmc_core.experiments.tasks.audit import Audited, AuditResult, OneRunResult, audit
 from dpmc_core.experiments.tasks.audit_outputs import INSIDE, MOST_BYTES, OutputsAudit, audit_text
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.privacy import odds_sentence, subject
@@ -47,7 +47,7 @@ def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
             kind="audit",
             wanted=() if spec is None else (spec,),
             problem=problem,
-            step="output",
+            step="step" if spec is not None and spec.canaries else "output",
             so_far=so_far,
             show=lambda job: result_of(job.results[0], "Attacked"),
             example=lambda: example(spec),
@@ -75,7 +75,8 @@ def _ended(job: jobs.Job) -> None:
     if job.state == "cancelled":
         done, total = job.progress
         st.info(
-            f"Cancelled after {done:,} of {total:,} outputs of each dataset.",
+            f"Cancelled after {done:,} of {total:,} "
+            f"{'steps of the run' if job.specs[0].canaries else 'outputs of each dataset'}.",
             icon=":material/stop_circle:",
         )
 
@@ -86,6 +87,9 @@ _preview = st.cache_resource(max_entries=8, show_spinner=False)(audit)
 def example(spec: AuditSpec | None) -> None:
     """Show a quick audit of a number; algorithms take longer and wait for the button."""
     if spec is None:
+        return
+    if spec.canaries:
+        verdict("Not attacked yet: *Attack* runs it once and guesses which canaries are in.")
         return
     if spec.target != "number":
         verdict(
@@ -105,9 +109,12 @@ def example(spec: AuditSpec | None) -> None:
 def so_far(job: jobs.Job) -> bool:
     """Draw the bound after each batch seen; says whether there was any."""
     running: AuditSpec = job.specs[0]
-    result: AuditResult | None = job.results[0]
-    if result is None:
-        return False
+    result: Audited | None = job.results[0]
+    if isinstance(result, OneRunResult):
+        figure, _ = charts.canaries(result)
+        draw(figure, "live-canaries", "Scores of the canaries so far.")
+    if not isinstance(result, AuditResult):
+        return result is not None
     bound, trail = result.attack.bound, job.trail
     if not trail or trail[-1][0] < result.runs:
         trail.append((result.runs, bound.epsilon))
@@ -117,8 +124,38 @@ def so_far(job: jobs.Job) -> bool:
     return True
 
 
-def result_of(result: AuditResult, title: str) -> None:
-    """Draw the verdict, the scores, and how it was counted."""
+def result_of(result: Audited, title: str) -> None:
+    """Draw the verdict, the scores, and what they prove."""
+    if isinstance(result, OneRunResult):
+        _one_run(result)
+    elif isinstance(result, AuditResult):
+        _repeated(result, title)
+    on_screen.add_lines("The same attack", result.spec.python())
+    tab("Export", "export", lambda: _export(result))
+
+
+def _one_run(result: OneRunResult) -> None:
+    first, conclusion = result.verdict.split(". ", 1)
+    verdict(controls.plain(f"{_claimed(result)}; {first[0].lower()}{first[1:]}."))
+    _judged(result)
+    text = "Scores of the canaries that are in the data, and of the others."
+    show(charts.canaries(result), "canaries", f"{text} {result.verdict}")
+    observations([conclusion, *result.accounts])
+    tab("Method and claim", "method", lambda: _canaries(result))
+
+
+def _canaries(result: OneRunResult) -> None:
+    st.caption(f"Attacked: {in_words(result.spec)}, seed {result.spec.seed}.")
+    _claims(result)
+    st.caption(
+        f"{result.seconds:.1f} s. Each canary is in the data with probability 1/2. The attacker "
+        "knows the other records and all releases. How many guesses there are was fixed before the "
+        f"run; the two bounds (Steinke et al. 2023; Mahloujifar et al. 2025) share the probability "
+        f"of {1 - result.spec.confidence:.2g} that one is too high. {_NO_PROOF}"
+    )
+
+
+def _repeated(result: AuditResult, title: str) -> None:
     first, *others = result.verdict.split(". ", 1)
     proved, *seen = first.rstrip(".").split(", for ", 1)
     attacks = _proved(result, proved)
@@ -131,16 +168,14 @@ def result_of(result: AuditResult, title: str) -> None:
     )
     conditions = [f"That holds for {one}." for one in seen]
     observations([*map(controls.plain, [*others, *conditions]), *_observed(result)])
-    on_screen.add_lines("The same attack", result.spec.python())
     if (test := result.attack.test) is not None:
         tab("Claimed and measured", "curve", lambda: _curve(result, test))
     tab("Method and claim", "method", lambda: _method(result, title))
     if result.spec.target != "number":
         tab("What was attacked", "was-attacked", lambda: two_datasets(result.spec))
-    tab("Export", "export", lambda: _export(result))
 
 
-def _claimed(result: AuditResult) -> str:
+def _claimed(result: Audited) -> str:
     """Say what is claimed, in a few words."""
     claims, statement = list(result.claims.values()), result.statement
     at = f" at δ = {power(statement.delta)}" if statement.delta else ""
@@ -161,7 +196,7 @@ def _proved(result: AuditResult, first: str) -> str:
     return first.split(", more than", 1)[0]
 
 
-def _judged(result: AuditResult) -> None:
+def _judged(result: Audited) -> None:
     """Say which of the claims the attack proves wrong, if it does."""
     lost = [name for name, larger in result.beaten.items() if larger]
     if not lost:
@@ -256,7 +291,7 @@ def _curve(result: AuditResult, test: CurveTest) -> None:
     )
 
 
-def _claims(result: AuditResult) -> None:
+def _claims(result: Audited) -> None:
     for name, epsilon in result.claims.items():
         claim, budget = result.statement, result.spec.epsilon
         # a paper's formula for its noise may ask for more than that ε needs
@@ -270,7 +305,7 @@ def _claims(result: AuditResult) -> None:
         )
 
 
-def _export(result: AuditResult) -> None:
+def _export(result: Audited) -> None:
     download("Audit (JSON)", "dpmc-audit.json", result.summary)
     code(result.spec.command(), "bash")
     code(result.spec.python(), "python")

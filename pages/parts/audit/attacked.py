@@ -27,6 +27,17 @@ _LOOKED_AT = {
     "parts": "the 64 pixels or words in which the record is farthest from the mean",
     "factors": "the record's 8 least-rated items, and the users who share most of them",
 }
+REPEATED = (
+    "Two datasets differ only in Alice. The attacker sees what is published from one of them, many "
+    "times over, and learns to distinguish them. How well that works on fresh outputs *proves* a "
+    "lower bound on ε: if a claim is below it, the claim is wrong."
+)
+ONE_RUN = (
+    "Canaries are synthetic records; a coin decides for each whether it is in the data. After one "
+    "run the attacker guesses which are in. A small ε allows few more right guesses than wrong "
+    "ones, so many right ones *prove* a lower bound on ε: if a claim is below it, the claim is "
+    "wrong."
+)
 _DIFFERENCES = {**NEIGHBOUR_TITLES, "image": "Alice's picture"}
 
 
@@ -44,12 +55,13 @@ def in_words(spec: AuditSpec) -> str:
     if spec.dataset:
         on = f" on {controls.plain(_title(spec.dataset))}"
         differs = _RECORDS[spec.neighbours]
+    sees = VIEW_TITLES.get(spec.view, "learned parts")
+    how = f"the two datasets differ in {differs}; the attacker sees the {sees}"
+    if spec.canaries:
+        how = f"one run with {spec.canaries:,} canaries; the attacker sees all releases"
     rounds = f", T = {spec.iterations}" if ALGORITHMS[spec.target].steps is None else ""
-    return (
-        f"{TARGETS[spec.target]}{on}{rounds}, {noise} at {amount}; the two datasets "
-        f"differ in {differs}; the attacker sees the "
-        f"{VIEW_TITLES.get(spec.view, 'learned parts')}"
-        + (f"; {CASE_TITLES[spec.case]}" if spec.searches else "")
+    return f"{TARGETS[spec.target]}{on}{rounds}, {noise} at {amount}; {how}" + (
+        f"; {CASE_TITLES[spec.case]}" if spec.case != "as-claimed" else ""
     )
 
 
@@ -57,15 +69,6 @@ def _title(dataset: str) -> str:
     """What a set is called; an own one may be gone by now."""
     own = user_datasets.is_own(dataset) and dataset not in user_datasets.current()
     return "your own data" if own else str(entry(dataset).title)
-
-
-def introduction() -> None:
-    """Say why an attack proves a lower bound."""
-    st.markdown(
-        "Two datasets differ only in Alice. The attacker sees what is published from one of them, "
-        "many times over, and learns to distinguish them. How well that works on fresh outputs "
-        "*proves* a lower bound on ε: if a claim is below it, the claim is wrong."
-    )
 
 
 def two_datasets(spec: AuditSpec) -> None:

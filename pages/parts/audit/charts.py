@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.experiments.tasks.audit import AuditResult
+from dpmc_core.experiments.tasks.audit import AuditResult, OneRunResult
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import ALICE, FILM, neighbours, pictures
 from dpmc_core.privacy.attack import Attack, CurveTest, clopper_pearson
@@ -42,26 +42,8 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
     """How often each score occurred in the two datasets, in the held-out half, and where the
     attacker draws the line; without the 2 in 1,000 scores that lie farthest out.
     """
-    everything = np.concatenate([attack.scores_in, attack.scores_out])
-    low, high = np.quantile(everything, [0.001, 0.999])
-    if low == high:
-        low, high = float(low) - 0.5, float(high) + 0.5
-    edges = np.linspace(low, high, 61)
-    middles = (edges[:-1] + edges[1:]) / 2
-    fig = figure(axis, "share of held-out outputs (%)")
-    numbers = {axis: middles}
-    for name, values, colour, dash in (
-        (names[0], attack.scores_in, IN, "solid"),
-        (names[1], attack.scores_out, OUT, "dash"),
-    ):
-        share = 100 * np.histogram(values, edges)[0] / len(values)
-        numbers[f"{name} (%)"] = share
-        look = Identity(name, colour, dash)
-        curve(fig, look, middles, share, line=look.line(shape="hvh"))
-    _, *shares = numbers.values()
-    name_above(fig)
-    fig.update_xaxes(range=[low, high])
-    fig.update_yaxes(range=[0, 1.15 * float(np.max(shares))])
+    groups = dict(zip(names, (attack.scores_in, attack.scores_out), strict=True))
+    fig, numbers, (low, high) = _histograms(axis, "share of held-out outputs (%)", groups)
     bound = attack.bound
     sides = {bound.threshold: "above" if bound.above else "at or below"}
     if bound.other is not None:
@@ -80,7 +62,39 @@ def scores(attack: Attack, axis: str, names: tuple[str, str]) -> Drawn:
                 xanchor="right" if (left := cut == bound.other or cut > middle) else "left",
                 xshift=-5 if left else 5,
             )
-    return fig, pd.DataFrame(numbers)
+    return fig, numbers
+
+
+def canaries(result: OneRunResult) -> Drawn:
+    """How often each score occurred among the canaries that are in, and among the others."""
+    groups = {"in": result.scores[result.inside], "out": result.scores[~result.inside]}
+    fig, numbers, _ = _histograms("log odds that a canary is in", "share of canaries (%)", groups)
+    return fig, numbers
+
+
+def _histograms(
+    axis: str, share: str, groups: Mapping[str, FloatArray]
+) -> tuple[go.Figure, pd.DataFrame, tuple[float, float]]:
+    """Two groups of scores over one axis, and the ends of it."""
+    low, high = np.quantile(np.concatenate([*groups.values()]), [0.001, 0.999])
+    if low == high:
+        low, high = float(low) - 0.5, float(high) + 0.5
+    edges = np.linspace(low, high, 61)
+    middles = (edges[:-1] + edges[1:]) / 2
+    fig = figure(axis, share)
+    numbers = {axis: middles}
+    for (name, values), colour, dash in zip(
+        groups.items(), (IN, OUT), ("solid", "dash"), strict=True
+    ):
+        shares = 100 * np.histogram(values, edges)[0] / max(len(values), 1)
+        numbers[f"{name} (%)"] = shares
+        look = Identity(name, colour, dash)
+        curve(fig, look, middles, shares, line=look.line(shape="hvh"))
+    _, *heights = numbers.values()
+    name_above(fig)
+    fig.update_xaxes(range=[low, high])
+    fig.update_yaxes(range=[0, 1.15 * float(np.max(heights))])
+    return fig, pd.DataFrame(numbers), (low, high)
 
 
 def bound_so_far(

@@ -11,6 +11,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
     CASES,
     FACTOR_TARGETS,
     NEIGHBOURS,
+    ONE_RUN_TARGETS,
     VIEWS,
     AuditSpec,
 )
@@ -44,9 +45,11 @@ CASE_TITLES = {
 }
 _NUMBER_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec().cases}
 _RUN_CASES = {k: v for k, v in CASE_TITLES.items() if k in AuditSpec(target="moments").cases}
+_PLANTED_CASES = {k: CASE_TITLES[k] for k in ("as-claimed", "half-noise")}
+METHODS = {"runs": "repeated runs", "one": "one run with canaries"}
 _MADE = "made"
 _TABLE = {_MADE: "A small synthetic table"}
-_PICTURES = {_MADE: "Twelve small synthetic pictures"}
+_PICTURES = {_MADE: "Small synthetic pictures"}
 NEIGHBOUR_TITLES = {"rating": "one of her ratings", "user": "all of her ratings"}
 VIEW_TITLES = {
     "matrix": "whole completed matrix",
@@ -61,6 +64,8 @@ LINK_TITLES: links.LinkTitles = {
     "x_noise": NOISES,
     "x_case": _NUMBER_CASES,
     "x_run_case": _RUN_CASES,
+    "x_planted_case": _PLANTED_CASES,
+    "x_by": METHODS,
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
@@ -98,7 +103,9 @@ def form(row: DeltaGenerator, *, game: bool = False) -> dict[str, Any]:
         fields["runs"] = 100 if game else _runs(target, fields)
         fields |= _more(target, fields["mechanism"])
         if not game:
-            fields["confidence"] = declared.box("confidence", "x_confidence")
+            planted = "canaries" in fields
+            key, usual = ("x_planted_confidence", 0.95) if planted else ("x_confidence", None)
+            fields["confidence"] = declared.box("confidence", key, usual)
             fields["seed"] = declared.box("seed", "x_seed")
     return fields
 
@@ -131,6 +138,9 @@ def _attacked(target: str, game: bool) -> dict[str, Any]:
     if target == "number":
         return {"case": _case("The mechanism is", "x_case", _NUMBER_CASES)}
     with controls.place():
+        possible = not game and target in ONE_RUN_TARGETS
+        if possible and controls.choice("Audit by", "x_by", METHODS, "runs") == "one":
+            return _planted(target)
         chosen = {} if game else _dataset(target)
     if target in FACTOR_TARGETS:
         whose = "The record" if chosen else "Alice's picture"
@@ -141,26 +151,35 @@ def _attacked(target: str, game: bool) -> dict[str, Any]:
     return chosen | _differing(target, chosen, game)
 
 
-def _dataset(target: str) -> dict[str, Any]:
-    """Ask on what data the algorithm is attacked, and whose record it is about."""
+def _planted(target: str) -> dict[str, Any]:
+    """Ask how many canaries are planted, in which data, and whether the noise is broken."""
+    canaries = controls.steps_slider("Canaries", "x_canaries", [50, 100, 200, 500, 1000, 1800], 100)
+    case = _case("The noise is", "x_planted_case", _PLANTED_CASES)
+    return {"canaries": int(canaries), "case": case, **_dataset(target, record=False)}
+
+
+def _dataset(target: str, *, record: bool = True) -> dict[str, Any]:
+    """Ask on what data the algorithm is attacked, and whose ``record`` it is about."""
     images = target in FACTOR_TARGETS
     key, synthetic = ("x_samples", _PICTURES) if images else ("x_ratings", _TABLE)
     holds = ("images", "documents") if images else ("ratings",)
     dataset = controls.choice("Data", key, synthetic | own_data.menu(*holds), _MADE)
     if dataset == _MADE:
         return {}
+    if not record:
+        return {"dataset": dataset}
     what = (
         "an image's or document's number, from 1" if images else "a user's name, or number from 1"
     )
     usual = "farthest from the mean" if images else "with the most ratings"
-    record = st.text_input(
+    name = st.text_input(
         "Record",
         key="x_record",
         max_chars=200,
         placeholder=f"the one {usual}",
         help=f"Who is in one dataset and not in the other: {what}. Not kept in the link.",
     )
-    return {"dataset": dataset, "record": record.strip()}
+    return {"dataset": dataset, "record": name.strip()}
 
 
 def _differing(target: str, chosen: dict[str, Any], game: bool) -> dict[str, Any]:
@@ -229,6 +248,8 @@ def _claim(target: str) -> str:
 
 
 def _runs(target: str, fields: dict[str, Any]) -> int:
+    if "canaries" in fields:
+        return 0
     if "dataset" in fields:
         key, runs, usual = "x_dataset_runs", [100, 200, 500, 1000, 3000], 500
     elif fields.get("case") == "on-grid":

@@ -103,7 +103,7 @@ def learn(spec: Any, took: float) -> None:
 
 def of_one(spec: Spec) -> float:
     """The same for one of them."""
-    if isinstance(spec, AuditSpec) and not spec.dataset:
+    if isinstance(spec, AuditSpec) and not (spec.dataset or spec.canaries):
         return 2 * spec.runs * (_OUTPUT if spec.target == "number" else _TABLE_RUN) + _LEAST
     runs = [
         count
