@@ -97,7 +97,7 @@ def form(row: DeltaGenerator, *, game: bool = False) -> dict[str, Any]:
         label = "What is published" if game else "Target"
         target = controls.choice(label, "x_target", TARGETS, "number")
         with settings if game else controls.place():
-            fields: dict[str, Any] = {"target": target, **_attacked(target, game)}
+            fields: dict[str, Any] = {"target": target, **_attacked(target, game, settings)}
         fields |= _privacy(target)
     with settings:
         fields["runs"] = 100 if game else _runs(target, fields)
@@ -133,14 +133,14 @@ def _is_about_users(target: str) -> bool:
     return target in ALGORITHMS and ALGORITHMS[target].unit == "user"
 
 
-def _attacked(target: str, game: bool) -> dict[str, Any]:
+def _attacked(target: str, game: bool, settings: DeltaGenerator) -> dict[str, Any]:
     """Ask what is wrong with a number, or how the datasets differ and what is seen."""
     if target == "number":
         return {"case": _case("The mechanism is", "x_case", _NUMBER_CASES)}
     with controls.place():
         possible = not game and target in ONE_RUN_TARGETS
         if possible and controls.choice("Audit by", "x_by", METHODS, "runs") == "one":
-            return _planted(target)
+            return _planted(target, settings)
         chosen = {} if game else _dataset(target)
     if target in FACTOR_TARGETS:
         whose = "The record" if chosen else "Alice's picture"
@@ -151,10 +151,12 @@ def _attacked(target: str, game: bool) -> dict[str, Any]:
     return chosen | _differing(target, chosen, game)
 
 
-def _planted(target: str) -> dict[str, Any]:
+def _planted(target: str, settings: DeltaGenerator) -> dict[str, Any]:
     """Ask how many canaries are planted, in which data, and whether the noise is broken."""
-    canaries = controls.steps_slider("Canaries", "x_canaries", [50, 100, 200, 500, 1000, 1800], 100)
-    case = _case("The noise is", "x_planted_case", _PLANTED_CASES)
+    with settings:
+        numbers = [50, 100, 200, 500, 1000, 1800]
+        canaries = controls.steps_slider("Canaries", "x_canaries", numbers, 100)
+        case = _case("The noise is", "x_planted_case", _PLANTED_CASES)
     return {"canaries": int(canaries), "case": case, **_dataset(target, record=False)}
 
 
