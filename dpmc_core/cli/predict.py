@@ -6,10 +6,8 @@ from pathlib import Path
 
 from dpmc_core.cli.common.options import add_number
 from dpmc_core.cli.common.user_data import READ, read_options
-from dpmc_core.errors import DataError
-from dpmc_core.experiments.release import read_release
+from dpmc_core.experiments.release import read_release, write_files
 from dpmc_core.limits import Limit
-from dpmc_core.paths import whole_file
 from dpmc_core.wording import JsonObject, csv_text, printable
 
 _TOP = Limit("top", 1, 1000, "items for each user", integer=True)
@@ -42,10 +40,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     if arguments.out is None:
         print(text, end="")
     else:
-        try:
-            with whole_file(Path(arguments.out)) as file:
-                file.write(text.encode())
-        except OSError as error:
-            raise DataError(f"{arguments.out} cannot be written ({error.strerror}).") from None
-    unknown = ratings.n_users - len(set(ratings.users.tolist()))
+        place = Path(arguments.out)
+        write_files(place.parent, {place.name: text.encode()})
+    unknown = int((ratings.per_user == 0).sum())
     return {"users": ratings.n_users, "users_without_known_items": unknown, "rows": len(rows)}

@@ -101,7 +101,7 @@ def archive(result: RunResult | FactorResult) -> bytes:
     return buffer.getvalue()
 
 
-def write_release(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write the files, each whole or not at all, the checksums last. Raises ``DataError``."""
     try:
         for name, content in files.items():

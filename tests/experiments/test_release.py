@@ -19,7 +19,7 @@ from dpmc_core.experiments.release import (
     prepare_folder,
     read_release,
     release_files,
-    write_release,
+    write_files,
 )
 from dpmc_core.experiments.tasks.solve import noise_source
 from dpmc_core.privacy.budget import Journal
@@ -36,7 +36,7 @@ def released(name: str, folder: Path, **more: Any) -> tuple[RunResult, ReleasedM
     prepare_folder(folder, spec)
     result = run(spec)
     assert isinstance(result, RunResult)
-    write_release(folder, release_files(result))
+    write_files(folder, release_files(result))
     return result, read_release(folder)
 
 
@@ -155,7 +155,7 @@ def test_parts_are_released_without_coefficients(tmp_path: Path) -> None:
     spec = RunSpec.of(algorithm="private-nmf", dataset="cartoon", rank=4, n_samples=200, **PRIVATE)
     result = run(spec)
     assert isinstance(result, FactorResult)
-    write_release(tmp_path, release_files(result))
+    write_files(tmp_path, release_files(result))
     with np.load(tmp_path / "numbers.npz") as numbers:
         assert numbers.files == ["dictionary", "shape"]
         np.testing.assert_array_equal(numbers["dictionary"], result.dictionary)

@@ -15,7 +15,7 @@ from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
-from dpmc_core.experiments.release import prepare_folder, release_files, write_release
+from dpmc_core.experiments.release import prepare_folder, release_files, write_files
 from dpmc_core.experiments.run import steps
 from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_names
 from dpmc_core.limits import LIMITS, Limit
@@ -164,7 +164,7 @@ def released(spec: RunSpec, arguments: argparse.Namespace, progress: Callable[[A
         prepare_folder(folder, spec)
     result = last_of(steps(spec), arguments, progress)
     if folder and result.finished:
-        write_release(folder, release_files(result))
+        write_files(folder, release_files(result))
         print(f"what was released is in {folder}", file=sys.stderr)
     return result
 
