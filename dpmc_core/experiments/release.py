@@ -35,7 +35,7 @@ from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.factorize import FactorResult
 from dpmc_core.experiments.tasks.rate import RunResult
 from dpmc_core.metrics import top_items
-from dpmc_core.paths import read_file, whole_file
+from dpmc_core.paths import read_file, reason, whole_file
 from dpmc_core.wording import counted
 
 VERSION = 1
@@ -55,12 +55,11 @@ def prepare_folder(folder: Path, spec: RunSpec) -> None:
         raise ParameterError("out", str(folder), allowed)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        empty = not any(folder.iterdir())
+        problem = "it holds files" * any(folder.iterdir())
     except OSError as error:
-        allowed = f"a folder that can be written ({error.strerror})"
-        raise ParameterError("out", str(folder), allowed) from None
-    if not empty:
-        raise ParameterError("out", str(folder), "a new or an empty folder")
+        problem = reason(error)
+    if problem:
+        raise ParameterError("out", str(folder), f"a new or an empty folder ({problem})")
 
 
 def release_files(result: RunResult | FactorResult) -> dict[str, bytes]:
@@ -108,7 +107,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             with whole_file(folder / name) as file:
                 file.write(content)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror}).") from None
+        raise DataError(f"{folder} cannot be written ({reason(error)}).") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +131,8 @@ class ReleasedModel:
         ``DataError`` and ``ParameterError`` as ``own.read`` does, yet for no number of ratings
         above 0.
         """
-        scale = {"low": self.low, "high": self.high, **choices}
-        reading, _, table = guess("ratings", file, data, scale)
+        choices |= {"low": self.low, "high": self.high}  # the model's own scale
+        reading, _, table = guess("ratings", file, data, choices)
         given, notes = ratings_of(file, table.frame, reading, file, fewest=1)  # type: ignore
         place = {name: k for k, name in enumerate(self.items)}
         places = np.array([place.get(name, -1) for name in given.item_labels], dtype=np.int32)

@@ -59,9 +59,9 @@ def test_users_are_predicted_from_the_folder_as_in_memory(name: str, tmp_path: P
     gap = np.abs(again.block(everybody) - result.model.block(everybody)).max()
     assert gap < 1e-12
     content = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
-    own = [row for row in result.model.user_factors if np.unique(row).size > 2]
-    numbers = np.concatenate(own) if own else result.model.user_factors[:, 0]
-    assert not any(x.tobytes() in content for x in numbers if x not in (0, 1) and x % 1)
+    users = result.model.user_factors
+    own = users[:, np.ptp(users, axis=0) > 0].ravel()
+    assert not any(number.tobytes() in content for number in own if number % 1)
     assert b"4417" not in content
 
 
@@ -113,7 +113,7 @@ def test_one_user_reaches_the_folder_through_the_ledger_alone(name: str) -> None
     assert any(not np.array_equal(numbers, third[part]) for part, numbers in first.items())
 
 
-def test_folders_that_are_not_as_written_are_refused(folder: Path, terminal: Terminal) -> None:
+def test_folders_that_are_not_as_written_are_refused(folder: Path) -> None:
     ledger = folder / "ledger.json"
     original = ledger.read_bytes()
     ledger.write_bytes(original.replace(b'"count": 1', b'"count": 0', 1))
@@ -143,12 +143,11 @@ def test_new_users_from_a_file(folder: Path, tmp_path: Path, terminal: Terminal)
     rows = [line.split(",") for line in out.read_text().splitlines()[1:]]
     assert {item for user, item, _ in rows if user == "Ann"}.isdisjoint({"item 3", "item 9"})
     model = read_release(folder)
-    ratings, notes = model.read("new.csv", new.read_bytes())
-    assert any("2 items are not in the release" in note for note in notes)
+    _, (*_, note) = model.read("new.csv", new.read_bytes())
+    assert note.startswith("2 items are not in the release")
     average = [float(value) for user, _, value in rows if user == "Bob"]
     expected = np.clip(np.sort(model.learned.base)[::-1], model.low, model.high)  # type: ignore
     np.testing.assert_allclose(average, expected, atol=1e-4)
-    assert ratings.n_items == 40
 
 
 def test_parts_are_released_without_coefficients(tmp_path: Path) -> None:
