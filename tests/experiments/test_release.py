@@ -41,9 +41,10 @@ def released(name: str, folder: Path, **more: Any) -> tuple[RunResult, ReleasedM
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A released folder of one-shot moments."""
-    released("moments", tmp_path / "out", **PRIVATE)
+def folder(tmp_path: Path, terminal: Terminal) -> Path:
+    """A released folder of one-shot moments, as the command writes it."""
+    options = RunSpec.of(algorithm="moments", dataset="low-rank", **MADE, **PRIVATE).to_json()
+    terminal.output(f"complete --spec '{options}' --out {tmp_path / 'out'}")
     return tmp_path / "out"
 
 
