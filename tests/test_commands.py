@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
         for user in range(200)
         for item in rng.choice(40, 12, replace=False)
     ]
-    for name in ("my-ratings.csv", "ratings.csv"):
+    for name in ("my-ratings.csv", "ratings.csv", "new-users.csv"):
         (tmp_path / name).write_text("\n".join(["reader,item,rating", *rated]), "utf-8")
     listed = [f"item {item},{item % 2}" for item in range(40)]
     (tmp_path / "items.csv").write_text("\n".join(["item,comedy", *listed]), "utf-8")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from dpmc_core.cli.common.main import print_errors, print_statement
-from dpmc_core.cli.common.options import add_number, add_spec, last_of, spec_of
+from dpmc_core.cli.common.options import add_number, add_out, add_spec, released, spec_of
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.errors import ParameterError
-from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec, steps
+from dpmc_core.experiments import RecommendMetrics, RecommendResult, RunResult, RunSpec
 from dpmc_core.metrics import RECALL_AT
 from dpmc_core.wording import JsonObject, finite
 
@@ -20,6 +20,7 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: those of the algorithm and dataset that ``argv`` names."""
     add_spec(parser, TASKS, argv)
     add_data(parser, "ratings")
+    add_out(parser)
     add_number(
         parser, "recall_at", "recall_at", meaning="a further k of Recall@k, when recommending"
     )
@@ -35,7 +36,7 @@ def _completed(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
     also = () if arguments.recall_at is None else (int(arguments.recall_at),)
     if also and spec.task != "recommend":
         raise ParameterError("recall_at", *also, "left out unless the task is to recommend")
-    result: RunResult | RecommendResult = last_of(steps(spec), arguments, _progress)
+    result: RunResult | RecommendResult = released(spec, arguments, _progress)
     summary = result.summary()
     if isinstance(result, RecommendResult) and also:
         summary["recalls"] = [finite(asdict(one)) for one in result.recalls(*also)]

@@ -5,11 +5,11 @@ import math
 from collections.abc import Sequence
 
 from dpmc_core.cli.common.main import print_statement
-from dpmc_core.cli.common.options import add_spec, last_of, spec_of
+from dpmc_core.cli.common.options import add_out, add_spec, released, spec_of
 from dpmc_core.cli.common.user_data import add_data, load_user_data
 from dpmc_core.datasets.data import samples_of
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import FactorResult, RunSpec, steps
+from dpmc_core.experiments import FactorResult, RunSpec
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, tc_w2v, top_words
 from dpmc_core.wording import JsonObject
 
@@ -25,6 +25,7 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         help="also TC-W2V coherence, by a word2vec trained on the documents (read its warning)",
     )
     add_data(parser, "images", "documents")
+    add_out(parser)
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -40,7 +41,7 @@ def _factorized(arguments: argparse.Namespace, spec: RunSpec) -> JsonObject:
             spec.dataset,
             "left out for images, and for sets that hold counts without running text",
         )
-    result: FactorResult = last_of(steps(spec), arguments, _progress)
+    result: FactorResult = released(spec, arguments, _progress)
     summary = result.summary()
     if arguments.w2v:
         score = mean_score(tc_w2v(result.clean, result.dictionary))

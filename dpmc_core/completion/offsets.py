@@ -29,6 +29,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -323,6 +324,10 @@ class Profile:
         """λ times the squares of users' coefficients."""
         fits = model.user_factors[:, 1:]
         return self.reg * float(np.vdot(fits, fits))
+
+    def released(self) -> dict[str, Any]:
+        """All of it: see ``population.Learned``."""
+        return dict(vars(self))
 
 
 def learn_private_means(

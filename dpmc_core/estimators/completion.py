@@ -11,8 +11,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion import fit_baselines
+from dpmc_core.completion import FactorModel, fit_baselines
+from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
+from dpmc_core.completion.offsets import Profile
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
@@ -34,8 +36,9 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     happen to be there are read off the data, which no ε covers, and ``statement_`` is nominal.
     Ratings of other items are left out and ratings off the scale moved onto it, with a warning: no
     one user decides whether there is a result. ``epsilon`` None for no noise. ``random_state`` None
-    draws the noise from the operating system; a seed repeats it, for teaching. Pairs with a user or
-    item that ``fit`` did not see get the middle of the scale. ``item_features`` (names, table) are
+    draws the noise from the operating system; a seed repeats it, for teaching. Users that ``fit``
+    did not see get an item's released average, or by ``predict_new_users`` what suits their own
+    ratings; other items get the middle of the scale. ``item_features`` (names, table) are
     public features of the items, a row for each in rising order of their numbers.
 
     Fitted: ``users_`` (the numbers seen) and ``items_`` (all, or the numbers seen), in rising
@@ -115,6 +118,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         except DPMCError as error:
             raise ValueError(str(error)) from None
         self.model_, self.ledger_ = step.model, ledger
+        self.released_ = Profile(**step.released)
         facts = dict(ratings.public)
         if self.n_users is None:
             facts["number of users"] = ""
@@ -127,13 +131,39 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Ratings (n,) of pairs ``X`` (n×2), within the scale."""
         check_is_fitted(self)
         pairs = _whole(validate_data(self, X, reset=False, dtype=_kind_of(X)))
-        users, items = (
-            places_among(column, ids)
-            for ids, column in ((self.users_, pairs[:, 0]), (self.items_, pairs[:, 1]))
+        return self._predicted(self.model_, places_among(pairs[:, 0], self.users_), pairs[:, 1])
+
+    def predict_new_users(self, X: ArrayLike, X_rated: ArrayLike, y_rated: ArrayLike) -> FloatArray:
+        """Ratings (n,) of pairs ``X`` (n×2) whose users took no part in ``fit``: each is fitted
+        alone, to what was released and their own ratings ``y_rated`` (m,) of ``X_rated`` (m×2).
+
+        It spends no ε of anybody in ``fit``. Ratings of items that ``fit`` did not see are left
+        out. Raises ``ValueError`` where none is left, or a pair is rated twice.
+        """
+        check_is_fitted(self)
+        pairs, rated = _whole(np.asarray(X)), _whole(np.asarray(X_rated))
+        ids, users = np.unique(rated[:, 0], return_inverse=True)
+        items = places_among(rated[:, 1], self.items_)
+        values = np.clip(np.asarray(y_rated, dtype=np.float64), self.low, self.high)
+        seen = items >= 0
+        new = Ratings.checked(
+            users[seen],
+            items[seen],
+            values[seen],
+            n_users=len(ids),
+            n_items=len(self.items_),
+            low=self.low,
+            high=self.high,
         )
+        model = self.released_.model(MemoryGroup(new))
+        return self._predicted(model, places_among(pairs[:, 0], ids), pairs[:, 1])
+
+    def _predicted(self, model: FactorModel, users: IntArray, ids: IntArray) -> FloatArray:
+        """Ratings of pairs of ``users`` of the ``model`` (−1: none of them) and items' ``ids``."""
+        items = places_among(ids, self.items_)
+        predicted = np.where(items < 0, (self.low + self.high) / 2, self.released_.base[items])
         seen = (users >= 0) & (items >= 0)
-        predicted = np.full(len(pairs), (self.low + self.high) / 2)
-        predicted[seen] = self.model_.predict(users[seen], items[seen])
+        predicted[seen] = model.predict(users[seen], items[seen])
         return np.clip(predicted, self.low, self.high)
 
     def compare(self, X: ArrayLike, y: ArrayLike) -> Standing:

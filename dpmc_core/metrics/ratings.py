@@ -80,7 +80,9 @@ def top_items(scores: FloatArray, exclude: IntArray, count: int = 10) -> IntArra
     """
     usable = scores.copy()
     usable[exclude] = -np.inf
-    order = np.argsort(-usable, kind="stable")[:count]
+    count = min(count, scores.size)
+    near = np.flatnonzero(usable >= np.partition(usable, -count)[-count])  # ties included
+    order = near[np.argsort(-usable[near], kind="stable")][:count]
     return order[np.isfinite(usable[order])]
 
 

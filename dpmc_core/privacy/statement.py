@@ -91,6 +91,14 @@ class Statement:
         """What its ε says of an attacker's odds, in one sentence."""
         return odds_sentence(self.epsilon, self.delta, subject(self.unit))
 
+    @property
+    def lines(self) -> list[str]:
+        """What is protected, of whom, and how that was counted, as lines of text."""
+        lines = [self.label + "; not a guarantee" * (self.private and self.nominal)]
+        if self.private:
+            lines += [f"unit: one {self.unit}, neighbours: {self.neighbours}; {self.how}"]
+        return [*lines, *(f"  - {caveat}" for caveat in self.caveats)]
+
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; an infinite ε becomes None."""
         out: JsonObject = finite({**asdict(self), "label": self.label})

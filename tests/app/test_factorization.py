@@ -33,6 +33,8 @@ def test_faces_four_ways_side_by_side() -> None:
     shows(app, *(f"**{way}**" for way in ways), "As published is not private")
     shows(app, "Not private", kinds=["warning"])
     assert app.texts("markdown").count("guaranteed ε = 10 in total") == 2
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert sum(label.startswith("Release of ") for label in labels) == 4
     before = [chart.proto.alt for chart in app.charts]
     after = [chart.proto.alt for chart in app.set(f_used=2).charts]
     assert any("from 2 parts" in alt for alt in after)

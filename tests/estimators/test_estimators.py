@@ -212,6 +212,10 @@ def test_completion_is_better_than_the_mean_and_says_what_it_spends() -> None:
     assert tightest(model.ledger_, 1e-5) == pytest.approx(5.0, rel=1e-4)
     assert model.statement_.unit == "user"
     assert model.predict([[1000, 7], [1, 1]])[1] == 3.0
+    assert model.predict([[-5, 7]]) != 3.0  # an item's average, not the middle of the scale
+    of_first = X[:, 0] == X[0, 0]
+    as_new = model.predict_new_users(X[of_first], X[of_first], y[of_first])
+    np.testing.assert_allclose(as_new, model.predict(X[of_first]), atol=1e-12)
     assert clone(model).get_params() == model.get_params()
 
 
@@ -256,7 +260,7 @@ def test_users_with_large_numbers_stay_themselves() -> None:
     X = [[first, item] for item in range(10)] + [[7, item] for item in range(12)]
     model = completion(X, [5.0] * 10 + [2.0] * 12)
     assert model.users_.tolist() == [7, first]
-    assert model.predict([[second, 3]]).tolist() == [3.0]
+    assert model.predict([[second, 3]]) < model.predict([[first, 3]])
     assert model.predict([[first, 3]])[0] > 3.5
 
 

@@ -86,6 +86,7 @@ COMMANDS = {
     "mechanism": "What one noise mechanism is and protects.",
     "plan": "How much ε, how many people, or how much noise an accuracy takes.",
     "complete": "Complete a matrix of ratings, with or without noise.",
+    "predict": "Recommend to new users from the folder of a completion (complete --out).",
     "large": "Complete a matrix larger than memory, on this machine or a cluster.",
     "factorize": "Factorise faces into parts or documents into topics.",
     "account": "What a ledger of releases spends in all, and the least noise for a budget.",
@@ -218,9 +219,4 @@ def print_errors(
 
 def print_statement(statement: Statement) -> None:
     """Print what a run protects, of whom, and how that was counted."""
-    nominal = statement.private and statement.nominal
-    print(statement.label + ("; not a guarantee" if nominal else ""))
-    if statement.private:
-        print(f"unit: one {statement.unit}, neighbours: {statement.neighbours}; {statement.how}")
-    for caveat in statement.caveats:
-        print(f"  - {caveat}")
+    print(*statement.lines, sep="\n")

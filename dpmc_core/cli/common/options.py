@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dpmc_core.config import Parameter, Settings, parameters
@@ -14,6 +15,8 @@ from dpmc_core.datasets.configs import config_of
 from dpmc_core.errors import DPMCError, ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
+from dpmc_core.experiments.release import prepare_folder, release_files, write_files
+from dpmc_core.experiments.run import steps
 from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_names
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
@@ -146,6 +149,24 @@ def add_spec(
     everything = _of(card.config for card in cards.values())
     own = _of(card.config for card in mine)
     add_parameters(group, {**everything, **own}, own)
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """The option ``--out``."""
+    text = "a new folder for what is released: model, names, ledger and statement"
+    parser.add_argument("--out", metavar="FOLDER", help=text)
+
+
+def released(spec: RunSpec, arguments: argparse.Namespace, progress: Callable[[Any], str]) -> Any:
+    """``last_of`` the run's results; of a finished one what is released is where ``--out`` says."""
+    folder = arguments.out and Path(arguments.out)
+    if folder:
+        prepare_folder(folder, spec)
+    result = last_of(steps(spec), arguments, progress)
+    if folder and result.finished:
+        write_files(folder, release_files(result))
+        print(f"what was released is in {folder}", file=sys.stderr)
+    return result
 
 
 def last_of(

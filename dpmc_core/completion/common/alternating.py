@@ -5,6 +5,7 @@ item come together first: Σ u uᵀ, Σ x u and Σ x².
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,12 @@ class Alternating:
         """λ(‖U‖² + ‖V‖²)."""
         users, items = model.user_factors, model.item_factors
         return self.reg * float(np.vdot(users, users) + np.vdot(items, items))
+
+    def released(self) -> dict[str, Any]:
+        """The last items' factors, on which a new user's own are a ridge, as an
+        ``offsets.Profile`` without offsets: noise and start of users here are theirs alone.
+        """
+        return {"base": np.zeros(len(self.items)), "features": self.items, "reg": self.reg}
 
 
 def solve_items(

@@ -122,6 +122,9 @@ class Learned(Protocol):
     def penalty(self, model: FactorModel) -> float:
         """What the objective has besides Σ residual²."""
 
+    def released(self) -> dict[str, Any]:
+        """Return the numbers of items alone that a new user's fit reads: nothing of any user."""
+
 
 @dataclass(frozen=True, eq=False)
 class Learning:
@@ -162,7 +165,15 @@ def in_memory(learn: Learn, *, as_given: bool = False) -> Callable[..., Iterator
                 squares = squared_residuals(people.whole.ratings, model)
             if objective is None:
                 objective = squares + step.learned.penalty(model)
-            yield Step(step.iteration, model, squares, objective, step.releases, step.rest)
+            yield Step(
+                step.iteration,
+                model,
+                squares,
+                objective,
+                step.releases,
+                step.rest,
+                released=step.learned.released(),
+            )
 
     solve.__doc__, solve.__module__ = learn.__doc__, learn.__module__
     solve.__name__ = solve.__qualname__ = learn.__name__.removeprefix("learn_")

@@ -3,8 +3,9 @@
 The factor model and the ``Step``.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,7 +49,8 @@ class Step:
 
     The model, Σ residual² over the training ratings, the objective, the releases made *in this
     step*, and those that the plan still holds (``rest``). ``chosen_reg`` is the λ of the best of
-    several ``runs``, whose number no result tells.
+    several ``runs``, whose number no result tells. ``released`` has the numbers that a new user's
+    fit reads (``population.Learned``); empty where the algorithm has no such fit.
     """
 
     iteration: int
@@ -59,6 +61,7 @@ class Step:
     rest: tuple[Release, ...] = ()
     chosen_reg: float | None = None
     runs: int = 1
+    released: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ divides a user's regularisation weight c_i^ν by its mean over all users, which 
 we divide by k^ν.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
@@ -23,6 +24,7 @@ from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent
 from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import Basis, prepare
 from dpmc_core.completion.dpals.rounds import rounds_of, start_table
+from dpmc_core.config import values_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.algorithm import Algorithm
@@ -48,6 +50,23 @@ class LearnedItems:
 
     def penalty(self, model: FactorModel) -> float:
         return 0.0
+
+    def released(self) -> dict[str, Any]:
+        """See ``population.Learned``; without the salt, which no user's own fit reads."""
+        basis, settings = self.basis, json.dumps(values_of(self.basis.config))
+        public = {} if basis.public is None else {"public": basis.public}
+        numbers = {"items": self.items, "frequent": basis.frequent, "mean": basis.mean}
+        return {"settings": settings, **numbers, "value_clip": basis.value_clip, **public}
+
+    @classmethod
+    def of_released(
+        cls, settings: str, items: FloatArray, frequent: BoolArray, **basis: Any
+    ) -> "LearnedItems":
+        """Return what a new user's fit reads, of ``released`` numbers."""
+        config = replace(DPALSConfig(**json.loads(settings)), user_sample="all")
+        counts = dict.fromkeys(("first_counts", "counts"), np.ones(len(items)))
+        basis = {"public": None, "norm": 2, "salt": 0, "frequent": frequent, **counts, **basis}
+        return cls(Basis(config, **basis), items)
 
 
 def learn_dpals(

@@ -111,12 +111,12 @@ class RatingsReading:
 
 
 def ratings_of(
-    file: str, frame: pd.DataFrame, reading: RatingsReading, title: str
+    file: str, frame: pd.DataFrame, reading: RatingsReading, title: str, fewest: int = 10
 ) -> tuple[Ratings, tuple[str, ...]]:
     """The ratings of ``frame``, and sentences about what was left out and what stands in the file.
 
-    Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than ten
-    ratings, two users or two items are left, or there
+    Raises ``ParameterError`` for a column that is not there, ``DataError`` where fewer than
+    ``fewest`` ratings, or of several two users or two items, are left, or there
     are more than 200,000 users or items, or more users than stated.
     """
     import pandas as pd
@@ -193,12 +193,15 @@ def ratings_of(
     for what, count in (("user", places), ("item", len(item_labels))):
         if count > limits.LIMITS[f"n_{what}s"].high:
             raise DataError(f"{file}: {count:,} {what}s, where at most 200,000 are allowed.")
-    if len(rows) < 10 or len(user_labels) < 2 or len(item_labels) < 2:
+    several = min(fewest, 2)
+    if len(rows) < fewest or len(user_labels) < several or len(item_labels) < several:
         raise DataError(
             f"{file} leaves {counted(len(rows), 'rating', 'ratings')} of "
             f"{counted(len(item_labels), 'item', 'items')} by "
             f"{counted(len(user_labels), 'user', 'users')} with the columns as chosen; at least "
-            "10 ratings, 2 items and 2 users are needed." + "".join(f" {note}" for note in notes)
+            f"{counted(fewest, 'rating', 'ratings')}, {counted(several, 'item', 'items')} and "
+            f"{counted(several, 'user', 'users')} are needed."
+            + "".join(f" {note}" for note in notes)
         )
     values = rows["value"].to_numpy(dtype=np.float64)
     least, most = float(values.min()), float(values.max())

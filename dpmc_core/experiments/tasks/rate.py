@@ -6,8 +6,8 @@ statement.
 """
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -82,11 +82,12 @@ class RunResult(RatingsResult[StepMetrics]):
     holds (of which ``draws_so_far`` releases were made), what that means, and how the baselines do
     on the same held-out ratings (``baselines``: name → RMSE, their predictions clipped to the
     scale; ``baseline_squares``: the best one's squared error on each held-out rating). ``finished``
-    is False while it runs.
+    is False while it runs, and ``released`` (see ``Step``) empty.
     """
 
     split: Split
     baseline_squares: FloatArray
+    released: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rating_width(self) -> float:
@@ -181,6 +182,7 @@ def rate_steps(
                 split=split,
                 seconds=(yielded - started) / step.runs,
                 finished=step.iteration == spec.length,
+                released=step.released if step.iteration == spec.length else {},
             )
             started += time.perf_counter() - yielded  # others may compute meanwhile
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.experiments.presets import PEOPLE, WELL_REGULARISED, preset
+from dpmc_core.experiments.release import archive
 from dpmc_core.privacy import odds_sentence
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
@@ -324,6 +326,13 @@ def export(results: list[Named]) -> None:
                 f"dpmc-ledger-{item.letter.lower()}.json",
                 item.result.ledger.as_dict,
                 key=f"ledger-{item.letter}",
+            )
+        if item.result.released:
+            download(
+                f"Release of {item.label} (ZIP)",
+                f"dpmc-release-{item.letter.lower()}.zip",
+                partial(archive, item.result),
+                key=f"release-{item.letter}",
             )
     download(
         "Errors per iteration (CSV)",

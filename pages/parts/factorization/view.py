@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec
+from dpmc_core.experiments.release import archive
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
@@ -276,6 +277,13 @@ def export(items: list[Learned]) -> None:
             partial(_parts_csv, item.result),
             key=f"parts-csv-{item.key}",
         )
+        if item.result.finished:
+            download(
+                f"Release of {item.name} (ZIP)",
+                f"dpmc-release-{item.key}.zip",
+                partial(archive, item.result),
+                key=f"release-{item.key}",
+            )
     for item in items:
         python_lines.elsewhere(item.name, item.result.spec)
 

@@ -29,6 +29,7 @@ _TYPES = {
     ".md": "text/markdown",
     ".parquet": "application/vnd.apache.parquet",
     ".toml": "application/toml",
+    ".zip": "application/zip",
 }
 # "ε ≥ 0.873", "12 ± 1 %": no line breaks within
 _NUMBER_PARTS = re.compile(r" (?=[=≥≤±%])|(?<=[=≥≤±]) ")

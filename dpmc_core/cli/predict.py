@@ -1,0 +1,46 @@
+"""The command ``predict``: recommend to new users from what a completion released."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.user_data import READ, read_options
+from dpmc_core.experiments.release import read_release, write_files
+from dpmc_core.limits import Limit
+from dpmc_core.wording import JsonObject, csv_text, printable
+
+_TOP = Limit("top", 1, 1000, "items for each user", integer=True)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("folder", metavar="FOLDER", help="written by complete --out")
+    parser.add_argument("ratings", metavar="FILE", help="of new users, with items named as there")
+    add_number(parser, "top", _TOP, 10)
+    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=READ)
+    parser.add_argument("--out", metavar="FILE", help="a CSV file (standard output)")
+
+
+def run(arguments: argparse.Namespace) -> JsonObject:
+    """Write a row for each user and item, and return how many there are."""
+    import pandas as pd  # an extra that other commands do without
+
+    released = read_release(Path(arguments.folder))
+    _, path, data, choices = read_options(arguments.ratings, arguments.read, ("ratings",))
+    ratings, notes = released.read(path.name, data, **choices)
+    for note in notes:
+        print(printable(f"note: {note}"), file=sys.stderr)
+    rows = [
+        (ratings.user_labels[user], released.items[item], round(value, 4))
+        for user, items, values in released.recommend(ratings, arguments.top)
+        for item, value in zip(items.tolist(), values.tolist(), strict=True)
+    ]
+    text = csv_text(pd.DataFrame(rows, columns=["user", "item", "prediction"]))
+    if arguments.out is None:
+        print(text, end="")
+    else:
+        place = Path(arguments.out)
+        write_files(place.parent, {place.name: text.encode()})
+    unknown = int((ratings.per_user == 0).sum())
+    return {"users": ratings.n_users, "users_without_known_items": unknown, "rows": len(rows)}
