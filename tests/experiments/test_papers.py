@@ -514,8 +514,8 @@ def test_claims_are_paired_arithmetic() -> None:
 
 
 def test_a_higher_rank_alone_raises_the_error() -> None:
-    """The rows of Tables 3, 6 and 7 on matrices of one size, that of the middle one."""
-    result, middle = stored("huber-appendix-b"), stored("huber-table-6")
+    """The rows of Tables 3, 6 and 7, whose matrices have one shape."""
+    result = stored("huber-appendix-b")
     by_name = {c.one: c for c in contrasts("huber-appendix-b", result)}
     finding = next(e.finding for e in ENTRIES if e.id == "huber-appendix-b")
     printed = {
@@ -524,15 +524,18 @@ def test_a_higher_rank_alone_raises_the_error() -> None:
         for r in rows_with(f"huber-table-{table}", algorithm="als")
         if r.setting["mechanism"] != "none"
     }
-    for rank in ("10", "20"):
+    for rank, significant in (("10", 14), ("20", 18)):
         c = by_name[f"Rank {rank} with noise"]
-        assert (c.settings, c.higher, c.solves) == (18, 18, (1, 1))
+        assert (c.settings, c.lower, c.higher, c.solves) == (18, 0, significant, (1, 1))
+        assert f"{c.pooled.mean:.2f} " in finding
         higher = [x - printed["5", *of] for (r, *of), x in printed.items() if r == rank]
         assert f"{np.mean(higher):.2f} " in finding.replace(",", " ")
-    for row in rows_with("huber-appendix-b", rank="10"):
-        np.testing.assert_allclose(result.row(row.id).values, middle.row(row.id).values, rtol=1e-9)
+    for table, rank in (("3", "5"), ("6", "10"), ("7", "20")):
+        same = stored(f"huber-table-{table}")
+        for row in rows_with("huber-appendix-b", rank=rank):
+            assert result.row(row.id).values == same.row(row.id).values
     sentences = " ".join(claims("huber-appendix-b", result))
-    assert "settings: Gaussian 14, Huber 4." in sentences
+    assert "settings: Gaussian 12, Huber 6." in sentences
     assert "prints" not in sentences
     for noise in ("Gaussian", "Laplace"):
         effect = f"Huber noise instead of {noise}, rank 20 against 5.*?: no difference detected"

@@ -366,7 +366,7 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
     if row.fitted and outcome.kind == REPRODUCED:
         return Verdict(
             outcome.kind,
-            f"{outcome.why} The matrix's size was chosen so that rows like this come near.",
+            f"{outcome.why} The matrix's shape was chosen so that rows like this come near.",
         )
     return outcome
 
