@@ -351,7 +351,7 @@ COMPLETION: dict[str, Lines] = {
     "rate-items": partial(_by_rate, axis="n_items"),
     "regressions": _regressions,
     "recall-epsilon": _by_epsilon,
-    "lists": _by_epsilon,
+    "diversity": _by_epsilon,
     "recall-rank": _by_rank,
     "recall-items": _by_share,
 }

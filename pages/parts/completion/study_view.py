@@ -162,7 +162,7 @@ def _alike(result: StudyResult) -> list[str]:
 def _question(result: StudyResult) -> str:
     """What a study varies: the same for the error and for the recall."""
     kind = result.spec.kind.removeprefix("recall-")
-    return "epsilon" if kind == "lists" else kind
+    return "epsilon" if kind == "diversity" else kind
 
 
 def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
