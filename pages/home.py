@@ -1,7 +1,5 @@
 """Home: what ε means for an attacker, and what it costs, side by side."""
 
-import streamlit as st
-
 from pages.parts import home
 from pages.parts.frame import drag
 from pages.parts.frame.page import control, head, observations, tab, verdict
@@ -24,15 +22,13 @@ with control():
         playing="Play",
         reverse=True,
     )
-with st.container(key="in-use"):
-    st.caption(deployments.nearest(epsilon))
 controls.link_problems()
 verdict(home.verdict(epsilon, mechanism, seed))
 home.privacy_and_cost(epsilon, mechanism, seed)
 observations(home.observations(epsilon, mechanism, seed))
 home.lines(epsilon, mechanism, seed)
 tab("Noise at this ε", "noises", lambda: home.noises(epsilon))
-tab("ε in use", "in-use", deployments.draw)
+tab("ε in use", "in-use", lambda: deployments.draw(epsilon))
 tab("Method", "method", lambda: home.method(epsilon))
 tab("Glossary", "glossary", glossary.all_words)
 if not on_screen.presenting():

@@ -471,3 +471,12 @@ def test_what_is_published_is_drawn_with_names(view: str) -> None:
     )
     assert figure.data[0].z == pytest.approx(numbers.to_numpy())
     assert len(figure.layout.shapes) == (view == "matrix")
+
+
+@pytest.mark.parametrize(("link", "nearest"), [("home", "Page views"), ("budget", "2020 Census")])
+def test_the_epsilon_of_a_page_is_beside_those_in_use(link: str, nearest: str) -> None:
+    app = open_page(f"{link}?tab=in-use")
+    assert re.search(rf"Nearest to ε = \d[^*]*: {nearest}", app.texts("markdown"))
+    table = next(frame.value for frame in app.dataframe if "Said by" in frame.value)
+    assert list(table["ε"])[:2] == ["1", "2"]
+    assert all(address.startswith("https://") for address in table["Source"])

@@ -40,17 +40,24 @@ def deployments() -> tuple[Deployment, ...]:
 
 
 def nearest(epsilon: float) -> str:
-    """Name the deployment whose ε is nearest, as a ratio, in a few words."""
-    near = min(deployments(), key=lambda row: abs(log(row.epsilon / epsilon)))
-    return f"In use: {near.name}, ε = {three(near.epsilon)} for {near.unit}, {near.period}."
+    """Name the deployment whose ε is nearest, as a ratio."""
+    place = min(max(epsilon, 1e-9), 1e9)  # an ε may be infinite
+    near = min(deployments(), key=lambda row: abs(log(row.epsilon / place)))
+    return (
+        f"Nearest to ε = {three(epsilon)}: {near.name}, ε = {three(near.epsilon)} for {near.unit}, "
+        f"{near.period}."
+    )
 
 
-def draw() -> None:
-    """Draw the table, with what keeps its numbers from being compared."""
+def draw(epsilon: float) -> None:
+    """Draw the table, with what is nearest to the page's ``epsilon`` and what keeps its numbers
+    from being compared.
+    """
     st.markdown(
-        "What organisations say of their own releases. No two are about the same: whom ε is for, "
-        "and for how long, decides more than its size. What is spent *each day* composes to more; "
-        "in the *local* model nobody is trusted, so that the same ε costs more accuracy."
+        f"**{nearest(epsilon)}** What organisations say of their own releases. No two are about "
+        "the same: whom ε is for, and for how long, decides more than its size. What is spent "
+        "*each day* composes to more; in the *local* model nobody is trusted, so that the same ε "
+        "costs more accuracy."
     )
     rows = [
         {
