@@ -114,13 +114,13 @@ def test_a_presented_run_is_replayed_above_the_bar(
 
 
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/papers?p_entry_huber=huber-table-4&lesson=cost&step=4")
-    ran(page, lambda: page.get_by_text("A baseline beside it").click())
+    seen(page, f"{app_url}/plan?n_kind=project&lesson=cost&step=5")
+    ran(page, lambda: page.get_by_text("more accurate, not more private").click())
     press(page, "Finish")
-    verdict_says(page, "You answered 1 of 4 questions correctly")
+    verdict_says(page, "You answered 1 of 5 questions correctly")
     with page.expect_download() as saved:
         press(page, "Summary (Markdown)")
-    assert "A baseline beside it" in Path(saved.value.path()).read_text(encoding="utf-8")
+    assert "more accurate, not more private" in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
 def test_a_handout_is_one_file_with_the_figures_and_a_notebook_has_the_page(
