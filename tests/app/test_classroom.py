@@ -173,4 +173,8 @@ def test_coins_tell_the_share_and_nobodys_answer() -> None:
 def test_a_bad_code_in_the_address_has_one_sentence_and_the_way_in(code: str) -> None:
     app = open_page(f"classroom?code={code}")
     assert app.texts("warning")
+    for _ in range(6):  # drawn again, it is not tried again
+        app.run()
+    assert app.texts("warning") == ""
+    assert len(app.session_state["class-tries"]) == 1
     assert app.widget("class-open")

@@ -62,6 +62,7 @@ def draw_page(polls: Mapping[str, Question]) -> bool:
             room = room_of(text, st.session_state.setdefault(_TRIES, []))
         except RoomError as error:
             st.warning(controls.plain(str(error)), icon=":material/link_off:")
+            st.query_params.pop(CODE)  # else it would be tried again whenever the page is drawn
     if room is None:
         _entrance()
     elif room.is_led_by(*_visit()):

@@ -97,7 +97,7 @@ def unbiased(share: float, flip: float) -> float:
 
 
 class Room:
-    """One room. Whoever has the token of its ``host`` leads it; other tokens have seats."""
+    """One room. The visit with the token of its ``host`` leads it; other visits have seats."""
 
     def __init__(self, code: str, host: str) -> None:
         self.code, self.until = code, time.monotonic() + 3600 * HOURS
