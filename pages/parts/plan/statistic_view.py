@@ -241,7 +241,7 @@ def show_population(answer: Plan) -> None:
     parts = {
         "who takes part": ("#D55E00", "dash"),
         "noise": ("#0072B2", "dot"),
-        "both": ("#000000", "solid"),
+        "both": ("#009E73", "solid"),
     }
     numbers: dict[str, object] = {"people": people}
     lines = []
