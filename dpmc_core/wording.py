@@ -82,7 +82,7 @@ _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def three(value: float, *, zeros: bool = False) -> str:
-    """Three significant digits, thousands with commas and never an exponent above 1e-4.
+    """Three significant digits, thousands with commas, below 1e-4 with a power of ten.
 
     ``zeros`` at the end are written where the number stands beside others that are measured.
 
@@ -90,12 +90,16 @@ def three(value: float, *, zeros: bool = False) -> str:
     ('0.123', '1,000', '1,230', '∞', 'not known')
     >>> three(0.66), three(-0.66, zeros=True), three(123.4, zeros=True)
     ('0.66', '−0.660', '123')
+    >>> three(0.0001), three(-1.624e-5)
+    ('0.0001', '−1.62·10⁻⁵')
     """
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if abs(value) < 999.5:
+    if 0 < abs(value) < 1e-4:
+        text = "-" * (value < 0) + power(abs(value))
+    elif abs(value) < 999.5:
         text = f"{value:#.3g}".rstrip(".") if zeros else f"{value:.3g}"
     else:
         digits = max(len(str(int(abs(value)))) - 3, 0)
@@ -144,9 +148,9 @@ def power(value: float) -> str:
     """
     if value == 0 or value >= 1e-3:
         return f"{value:g}"
-    digits, exponent = f"{value:.3e}".split("e")
+    digits, exponent = f"{value:.2e}".split("e")
     raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    front = f"{float(digits):.3g}"
+    front = f"{float(digits):g}"
     return f"10{raised}" if front == "1" else f"{front}·10{raised}"
 
 

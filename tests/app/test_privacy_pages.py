@@ -314,7 +314,7 @@ def test_your_own_mechanism_is_audited_from_its_outputs(tmp_path: Path) -> None:
     assert not app.set(y_epsilon=1.0).error
     shows(app, "The claim ε = 1 may be true.", kinds=["info"])
     app.set(y_delta="1e-5")
-    shows(app, "The claim ε = 1, δ = 1e-05 may be true.", kinds=["info"])
+    shows(app, "The claim ε = 1, δ = 10⁻⁵ may be true.", kinds=["info"])
     assert len(app.press("y_forget").charts) == before
     app.upload(b"a,b\n1,2\n", "x.csv")
     assert app.texts("error").count("needs a column 'inside'") == len(app.error) == 1

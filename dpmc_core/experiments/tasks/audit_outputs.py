@@ -15,7 +15,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.paths import text_of
 from dpmc_core.privacy.attack import Attack, attack
 from dpmc_core.privacy.tradeoff import of_profile
-from dpmc_core.wording import JsonObject, three
+from dpmc_core.wording import JsonObject, power, three
 
 INSIDE = "inside"
 MOST_BYTES = 20_000_000  # that a page takes: half a million outputs of one number
@@ -46,7 +46,7 @@ class OutputsAudit:
         """What the audit shows, in plain words."""
         bound, test = self.attack.bound, self.attack.test
         assert test is not None
-        claim = f"ε = {three(self.epsilon)}" + (f", δ = {self.delta:g}" if self.delta else "")
+        claim = f"ε = {three(self.epsilon)}" + (f", δ = {power(self.delta)}" if self.delta else "")
         sure = f"with {100 * bound.confidence:g} % confidence"
         if bound.epsilon > self.epsilon:
             return (
