@@ -51,13 +51,40 @@ class Data(Config):
         return f"{self.sizes[1]:,} {self.entry.holds}"
 
 
+SPLITS = {
+    "random": "random",
+    "leave-k-out": "some of each user",
+    "latest": "latest",
+    "u1": "published u1",
+}
+
+
+def _splits(*more: str) -> Choice:
+    """The ways to hold ratings out that need nothing but ratings, and ``more``."""
+    names = "random", "leave-k-out", *more
+    meaning = "how ratings are held out"
+    return Choice(names, meaning, "Split", tuple(SPLITS[name] for name in names))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RatingsData(Data):
-    """Ratings, a share of which is held out, of all users or a share of them: both drawn by the
-    run's seed.
+    """Ratings, some of which are held out (``split``: a share at random, or ``left_out`` of each
+    user), of all users or a share of them: both drawn by the run's seed.
     """
 
+    split: Annotated[str, _splits()] = "random"
     test_fraction: Annotated[float, LIMITS["test_fraction"]] = 0.2
+    left_out: Annotated[
+        int,
+        Limit(
+            "left_out",
+            1,
+            100,
+            "ratings held out of each user who has more, where split is leave-k-out",
+            integer=True,
+            label="Held out of each user",
+        ),
+    ] = 1
     user_share: Annotated[float, LIMITS["user_share"]] = 1.0
     top_items: (
         Annotated[
@@ -76,7 +103,12 @@ class RatingsData(Data):
         ]
         | None
     ) = None
-    split: str = field(default="random", init=False, repr=False)
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """The parameters that its split does not read."""
+        read = {"random": "test_fraction", "latest": "test_fraction", "leave-k-out": "left_out"}
+        return frozenset({"test_fraction", "left_out"} - {read.get(self.split)})
 
     def make(self) -> Ratings:
         """All ratings."""
@@ -101,10 +133,17 @@ class RatingsData(Data):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitData(RatingsData):
-    """Ratings that come with a published split."""
+class TimedData(RatingsData):
+    """Ratings whose file says when each was given."""
 
-    split: Annotated[str, Choice(("random", "u1"), "how ratings are held out")] = "random"
+    split: Annotated[str, _splits("latest")] = "random"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitData(RatingsData):
+    """Ratings whose file says when each was given, and that come with a published split."""
+
+    split: Annotated[str, _splits("latest", "u1")] = "random"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,6 +400,7 @@ _CONFIGS: dict[str, type[Data]] = {
     "cartoon": CartoonData,
     "topics": TopicData,
     "split": SplitData,
+    "times": TimedData,
     "zeros": ZerosData,
     "term_share": TermCountData,
     "ratings": RatingsData,

@@ -16,6 +16,7 @@ from dpmc_core.datasets.ratings import (
     Ratings,
     Split,
     UserSplit,
+    leave_out,
     most_rated,
     random_split,
     some_users,
@@ -66,16 +67,19 @@ def ratings_of(data: RatingsData) -> Ratings:
 
 
 def split_of(data: RatingsData, seed: int) -> Split:
-    """Training and held-out ratings: the published split, or a random one by ``seed``; then only
-    those of the share of users who take part.
+    """Training and held-out ratings: a random split or some ratings of each user, by ``seed``, the
+    latest or the published split; then only those of the share of users who take part.
 
     Own ratings are held out each alone: which they are is not public, as it is of sets whose split
     anybody can make.
     """
+    whole = _whole(data)
     if data.split == "random":
-        split = cached(_split, _whole(data), data.test_fraction, seed)
+        split = cached(_split, whole, data.test_fraction, seed)
+    elif data.split == "leave-k-out":
+        split = cached(_left_out, whole, data.left_out, seed)
     else:
-        split = cached(_published, _whole(data))
+        split = cached(_published, whole, data.split, data.test_fraction)
     return some_users(split, data.user_share, seed)
 
 
@@ -118,7 +122,7 @@ def forget() -> None:
 
 def _whole(data: RatingsData) -> RatingsData:
     """What the ratings themselves depend on."""
-    return replace(data, test_fraction=0.2, user_share=1.0)
+    return replace(data, split="random", test_fraction=0.2, left_out=1, user_share=1.0)
 
 
 def uncorrupted(data: SampleData) -> SampleData:
@@ -133,8 +137,11 @@ def _most_rated(data: RatingsData) -> Ratings:
     return most_rated(whole, whole, data.top_items or whole.n_items)
 
 
-def _published(data: RatingsData) -> Split:
-    split = loaders.published_split(data.dataset)
+def _published(data: RatingsData, split_name: str, fraction: float) -> Split:
+    if split_name == "u1":
+        split = loaders.published_split(data.dataset)
+    else:
+        split = loaders.latest_split(data.dataset, fraction)
     if data.top_items is None:
         return split
     whole = ratings_of(replace(data, top_items=None))
@@ -145,6 +152,10 @@ def _published(data: RatingsData) -> Split:
 def _split(data: RatingsData, test_fraction: float, seed: int) -> Split:
     own = user_datasets.is_own(data.dataset)
     return random_split(ratings_of(data), test_fraction, seed, each_alone=own)
+
+
+def _left_out(data: RatingsData, count: int, seed: int) -> Split:
+    return leave_out(ratings_of(data), count, seed)
 
 
 def _user_split(data: RatingsData, test_fraction: float, seed: int) -> UserSplit:

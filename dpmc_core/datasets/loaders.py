@@ -141,6 +141,39 @@ def published_split(name: str) -> Split:
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
 
 
+# the column of a rating's time, in seconds since 1970
+_TIMES: dict[str, dict[str, Any]] = {
+    "movielens-tab": {"sep": "\t", "header": None, "usecols": [3]},
+    "movielens-colons": {"sep": ":", "header": None, "usecols": [6]},
+    "movielens-csv": {"usecols": ["timestamp"]},
+}
+
+
+def latest_split(name: str, fraction: float) -> Split:
+    """Hold out the latest ``fraction`` of the ratings, and those given in the same second as the
+    first of them.
+
+    Raises ``ParameterError`` for a set without times, ``DataError`` where all are of one second.
+    """
+    import pandas as pd
+
+    record, whole = entry(name), load(name)
+    if not {"split", "times"} & {*record.options}:
+        raise ParameterError("split", "latest", "random or leave-k-out: this set has no times")
+    with opened(name):
+        times = pd.read_csv(record.file, **_TIMES[record.format]).iloc[:, 0].to_numpy(np.int64)
+        first = np.sort(times)[-max(1, int(len(times) * fraction))]
+        late = times >= first
+        train, test = whole.take(~late), whole.take(late)
+    if not len(train):
+        raise DataError(f"{record.title}: all ratings have one time in its file; none is later.")
+    unseen = np.count_nonzero(train.per_user[test.users] == 0)
+    day = np.datetime64(int(first), "s").astype("datetime64[D]")
+    share, new = len(test) / len(whole), unseen / len(test)
+    how = f"latest {share:.0%}, from {day} on; {new:.0%} of them of users with no earlier one"
+    return Split(train, test, how)
+
+
 def require(record: Entry) -> None:
     """Raise ``DatasetMissingError``, saying how to get it, unless the set is on this machine."""
     if record.present():

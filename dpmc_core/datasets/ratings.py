@@ -396,6 +396,24 @@ def random_split(
     )
 
 
+def leave_out(ratings: Ratings, count: int, seed: int) -> Split:
+    """Hold out ``count`` ratings of each user who has more, those of the least ``chances``: a user
+    who leaves moves nobody else's. Raises ``DataError`` where nobody has more.
+    """
+    order = np.lexsort((chances(ratings, seed), ratings.users))
+    per_user = ratings.per_user
+    place = np.arange(len(ratings)) - np.repeat(np.cumsum(per_user) - per_user, per_user)
+    test = np.zeros(len(ratings), dtype=bool)
+    test[order] = (place < count) & np.repeat(per_user > count, per_user)
+    if not test.any():
+        raise DataError(
+            f"{ratings.name}: no user has more than {count} ratings, to hold out so many."
+        )
+    held = f"{np.count_nonzero(per_user > count):,} of {np.count_nonzero(per_user):,} users"
+    how = f"{count} held out of each user who has more ({held}), seed {seed}"
+    return Split(ratings.take(~test), ratings.take(test), how)
+
+
 def number_of_users(share: float, rows: int) -> int:
     """How many of ``rows`` users a ``share`` of them is: at least two."""
     return rows if share >= 1 else max(2, round(share * rows))

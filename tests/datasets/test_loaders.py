@@ -13,7 +13,7 @@ import pytest
 from benchmarks import user_level
 from dpmc_core.datasets import catalogue, configs, entry, loaders
 from dpmc_core.datasets.data import forget, ratings_of, split_of
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, leave_out
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
 from dpmc_core.experiments import RunSpec, run
@@ -67,6 +67,22 @@ def test_published_split(data_dir: Path) -> None:
 
 
 @pytest.mark.data
+def test_the_latest_ratings_are_held_out(data_dir: Path) -> None:
+    split = split_of(RunSpec.of(dataset="ml-100k", split="latest", test_fraction=0.1).data, 0)
+    rows = np.loadtxt(data_dir / "ml-100k" / "u.data", dtype=np.int64)
+    first = np.sort(rows[:, 3])[-10_000]
+    for part, late in ((split.train, False), (split.test, True)):
+        expected = rows[(rows[:, 3] >= first) == late]
+        assert np.array_equal(np.c_[part.users + 1, part.items + 1, part.values], expected[:, :3])
+    new = ~np.isin(split.test.users, split.train.users)
+    assert f"from 1998-03-31 on; {new.mean():.0%} of them of users with no" in split.how
+    with pytest.raises(DataError, match="MovieLens 1M: all ratings have one time in its file"):
+        loaders.latest_split("ml-1m", 0.2)
+    with pytest.raises(ParameterError, match="this set has no times"):
+        loaders.latest_split("sweetrs", 0.2)
+
+
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("load", "file", "content", "message"),
     [
@@ -96,8 +112,10 @@ def test_damaged_files_are_named(
         load("ml-100k")
 
 
-STARS = "1::10::3.5::978300760\n5::10::0.5::978300760\n5::122::5::978300760\n"
-TABLE = "userId,movieId,rating,timestamp\n1,10,3.5,1\n5,10,0.5,1\n5,122,5.0,1\n"
+STARS = "1::10::3.5::978300761\n5::10::0.5::978300762\n5::122::5::978300760\n"
+TABLE = (
+    "userId,movieId,rating,timestamp\n1,10,3.5,978300761\n5,10,0.5,978300762\n5,122,5.0,978300760\n"
+)
 CSV = "ratings.csv", TABLE, "movies.csv", 'movieId,title,genres\n10,"Amélie, or so (1999)",\n'
 FORMATS = {
     "ml-10m": ("ratings.dat", STARS, "movies.dat", "10::Amélie, or so (1999)::Drama\n"),
@@ -106,7 +124,9 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_formats_without_the_real_files(folder: Path, name: str) -> None:
+def test_formats_without_the_real_files(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Half stars, UTF-8 titles, ids with gaps, a film without a genre."""
     known, (file, rows, titles, title) = entry(name), FORMATS[name]
     known.path().mkdir()
@@ -119,6 +139,27 @@ def test_formats_without_the_real_files(folder: Path, name: str) -> None:
     assert (ratings.n_users, ratings.n_items) == (2, 2)
     assert ratings.values.tolist() == [3.5, 0.5, 5.0]
     assert [ratings.item_label(k) for k in (0, 1)] == ["Amélie, or so (1999)", "item 122"]
+    monkeypatch.setattr(loaders, "load", lambda _: ratings)
+    split = loaders.latest_split(name, 0.4)
+    assert (split.train.values.tolist(), split.test.values.tolist()) == ([3.5, 5.0], [0.5])
+    assert split.how == "latest 33%, from 2000-12-31 on; 0% of them of users with no earlier one"
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_some_of_each_users_ratings_are_held_out(count: int) -> None:
+    ratings = ratings_of(RunSpec.of(dataset="skewed", n_users=90, n_items=40, n_ratings=600).data)
+    split = leave_out(ratings, count, 3)
+    per_user = ratings.per_user
+    assert np.array_equal(split.test.per_user, np.where(per_user > count, count, 0))
+    assert np.array_equal(split.train.per_user, per_user - split.test.per_user)
+    cells = [part.users * 40 + part.items for part in (split.train, split.test, ratings)]
+    assert np.array_equal(np.sort(np.concatenate(cells[:2])), np.sort(cells[2]))
+    alone = leave_out(ratings.take(ratings.users >= 30), count, 3).test  # others left
+    stayed = split.test.take(split.test.users >= 30)
+    assert np.array_equal(np.c_[alone.users, alone.items], np.c_[stayed.users, stayed.items])
+    assert not np.array_equal(leave_out(ratings, count, 4).test.items, split.test.items)
+    with pytest.raises(DataError, match="no user has more than 40 ratings"):
+        leave_out(ratings, 40, 3)
 
 
 def test_the_most_rated_items_alone_are_a_smaller_matrix() -> None:

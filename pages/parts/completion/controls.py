@@ -11,9 +11,9 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.config import Settings, parameters
+from dpmc_core.config import Choice, Settings, parameters
 from dpmc_core.datasets import Entry, entry
-from dpmc_core.datasets.configs import RatingsData, config_of
+from dpmc_core.datasets.configs import SPLITS, RatingsData, config_of
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -71,7 +71,6 @@ PROTECTS = {
     "": ":material/lock_open: nobody",
 }
 ZEROS = {"missing": "missing", "rating": "a rating"}
-SPLITS = {"random": "random", "u1": "published u1"}
 AMOUNTS = {
     "total_epsilon": "total ε",
     "variance": "variance",
@@ -540,9 +539,15 @@ def form(row: DeltaGenerator) -> Asked:
 def _data_and_delta(dataset: str, question: str) -> Settings:
     fields: Settings = {}
     with controls.place():
-        if dataset == "ml-100k" and question in ("compare", "lists"):
-            fields["split"] = controls.segments("Split", "split", SPLITS, "random")
-    fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
+        if question in ("compare", "lists"):
+            rule = parameters(config_of(dataset))["split"].rule
+            assert isinstance(rule, Choice)
+            fields["split"] = controls.choice("Split", "split", rule.titled, "random")
+    kind = fields.get("split", "random")
+    if kind == "leave-k-out":
+        fields["left_out"] = declared.box("ratings.left_out", "left_out")
+    elif kind != "u1":
+        fields["test_fraction"] = declared.box("test_fraction", "test_fraction", 0.2)
     fields["top_items"] = declared.box("ratings.top_items", "top_items")
     with controls.place():
         if question not in ("skew", "minima"):

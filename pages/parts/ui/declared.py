@@ -188,7 +188,7 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
     if elsewhere or shares_a_box or (card.unit == "user" and noise.alpha is not None):
         return None
     params = parameters(config_of(spec.dataset)) | config
-    of_data = {*parameters(config_of(spec.dataset))} - {"user_share"}
+    of_data = {*parameters(config_of(spec.dataset))} - {"user_share"} - spec.data.unread
     boxed = {"dataset", "seed", *of_data}
     able = {"rank", "reg"} if not card.unit else {*config} - {"global_penalty"}
     boxed |= {n for n, p in config.items() if n in able and p.rule.label}
