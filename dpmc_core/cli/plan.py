@@ -8,28 +8,35 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpmc_core.cli.common.options import add_number, add_parameters, add_spec, last_of, spec_of
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
-from dpmc_core.errors import ParameterError
+from dpmc_core.datasets.own.sets import MOST_MEGABYTES
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import of_task
-from dpmc_core.paths import read_text
+from dpmc_core.paths import read_file, read_text
 from dpmc_core.planning import PlanSpec, halved, plan
+from dpmc_core.planning.bounds import BEYOND, LEAST, MOST, private_bounds
 from dpmc_core.planning.project import project_from_toml, share_out
 from dpmc_core.planning.spec import QUERIES, halvings, within
 from dpmc_core.privacy import odds_sentence, read_ledger
-from dpmc_core.wording import JsonObject, counted, three
+from dpmc_core.wording import JsonObject, counted, printable, three
 
 if TYPE_CHECKING:
     from dpmc_core.planning.goal import Search
 
-MODEL, PROJECT, _LARGEST = "model", "project", 1_000_000
+MODEL, PROJECT, BOUNDS, _LARGEST = "model", "project", "bounds", 1_000_000
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """The options: what is released, what is fixed; what is left out is asked."""
-    kinds = f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; or project FILE"
+    kinds = (
+        f"one of {', '.join(QUERIES)} (mean); model, and then an algorithm; project FILE; or "
+        "bounds FILE"
+    )
     parser.add_argument("query_name", nargs="?", metavar="QUERY", help=kinds)
     # the first word after the command decides, as it does in run
     kind = argv[argv.index("plan") + 1] if argv[-1] != "plan" and "plan" in argv else ""
@@ -38,6 +45,20 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         parser.add_argument("file", nargs="?", help=file)
         parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
         parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
+        return
+    if kind == BOUNDS:
+        parser.epilog = (
+            "Bounds of a column of numbers, one person in each row, for a mean of them: noisy "
+            "quantiles, with noise that nobody can draw again."
+        )
+        parser.add_argument("file", nargs="?", help="a table: CSV, TSV or Parquet")
+        parser.add_argument("--column", metavar="NAME", help="the numbers (the only column)")
+        params = parameters(PlanSpec)
+        add_parameters(parser, {name: params[name] for name in ("epsilon", "delta")})
+        for limit in (BEYOND, LEAST, MOST):
+            add_number(parser, limit.name, limit, limit.default)
+        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these counts")
+        parser.set_defaults(spent=None)
         return
     if kind == MODEL:
         _add_model(parser, argv)
@@ -143,6 +164,43 @@ def _project(arguments: argparse.Namespace) -> JsonObject:
     return summary
 
 
+def _bounds(arguments: argparse.Namespace) -> JsonObject:
+    """Release bounds of a column of a file."""
+    from dpmc_core.datasets.own.cells import numbers
+    from dpmc_core.datasets.own.table_files import open_table
+    from dpmc_core.datasets.own.tables import check_column
+
+    for name in ("file", "epsilon"):
+        if getattr(arguments, name) is None:
+            raise ParameterError(name, None, "given" if name == "epsilon" else "a table of people")
+    _may_write(arguments)
+    path = Path(arguments.file)
+    frame = open_table(path.name, read_file(path, MOST_MEGABYTES * 2**20)).frame
+    column = arguments.column
+    if column is None and frame.shape[1] == 1:
+        column = str(frame.columns[0])
+    check_column(frame, "column", column)
+    values = numbers(frame[column]).to_numpy()
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        shown = printable(str(frame[column].iloc[row]))[:40]
+        raise DataError(
+            f"{path.name}: {printable(column)[:40]} of row {row + 1} is {shown!r}; each person "
+            "needs a finite number."
+        )
+    names = "epsilon", "delta", BEYOND.name, LEAST.name, MOST.name
+    given = {name: getattr(arguments, name) for name in names}
+    bounds = private_bounds(values, **{n: value for n, value in given.items() if value is not None})
+    if arguments.keep is not None:
+        _write(arguments.keep, bounds.ledger.as_dict())
+    if not arguments.json:
+        print(bounds.sentence)
+        print("protects: one person, neighbours: replace-one; their number is public")
+        ends = f"--low {bounds.low:.6g} --high {bounds.high:.6g}"
+        print(f"next: python -m dpmc_core plan {ends} --people {bounds.people} --epsilon …")
+    return bounds.as_dict()
+
+
 def _may_write(arguments: argparse.Namespace) -> None:
     """Refuse to write over what another ledger holds: nobody would account for it again."""
     over = arguments.keep is not None and Path(arguments.keep).exists()
@@ -176,6 +234,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         return _model(arguments)
     if arguments.query_name == PROJECT:
         return _project(arguments)
+    if arguments.query_name == BOUNDS:
+        return _bounds(arguments)
     options = {name: getattr(arguments, name) for name in parameters(PlanSpec)}
     if arguments.query_name is not None:
         if options["query"] is not None:

@@ -1,7 +1,9 @@
 """Plans against independent references: closed forms, and brute force over scale and α."""
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.mechanisms import Huber
-from dpmc_core.planning import PlanSpec, halved, plan
+from dpmc_core.planning import PlanSpec, halved, plan, private_bounds
 from dpmc_core.planning.answer import INSIDE, Plan, reach
-from dpmc_core.privacy import Ledger, state
+from dpmc_core.privacy import Ledger, read_ledger, state
 from dpmc_core.privacy.account import tightest
 from tests.privacy.helpers import ledger
 from tests.terminal import Terminal
@@ -283,3 +285,75 @@ def test_bins_that_nobody_moves_cancel_from_the_likelihood_ratio() -> None:
         one = np.maximum(inside - math.exp(epsilon) * out, 0).sum()
         both = np.outer(inside, out) - math.exp(epsilon) * np.outer(out, out)
         assert np.maximum(both, 0).sum() == pytest.approx(one * out.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("beyond", "least", "most"), [(0.01, -1e9, 1e9), (0.1, -50.0, 1000.0)])
+def test_private_bounds_leave_as_many_beyond_as_they_say(
+    beyond: float, least: float, most: float
+) -> None:
+    rng = np.random.default_rng(7)
+    trials, failed = 400, 0
+    values = np.sort(rng.lognormal(3, 2, 3000) * rng.choice([-1, 1], 3000)).clip(least, most)
+    for seed in range(trials):
+        bounds = private_bounds(
+            values,
+            epsilon=0.5,
+            beyond=beyond,
+            least=least,
+            most=most,
+            rng=np.random.default_rng(seed),
+        )
+        assert least <= bounds.low < bounds.high <= most
+        outside = np.mean(values < bounds.low), np.mean(values > bounds.high)
+        # places are 2⁻¹² of the range of asinh apart, and a bound is the outer one
+        step = (np.arcsinh(most) - np.arcsinh(least)) / 2**12
+        inner = np.sinh(np.arcsinh([bounds.low, bounds.high]) + np.array([step, -step]))
+        fewest = np.mean(values < inner[0]), np.mean(values > inner[1])
+        failed += max(outside) > bounds.most_beyond or min(fewest) < beyond
+    assert failed <= stats.binom.isf(1e-6, trials, 0.05)
+    assert tightest(bounds.ledger, bounds.delta) == pytest.approx(0.5, rel=1e-5)
+    assert bounds.ledger.releases[0].neighbours == "replace-one"
+
+
+def test_private_bounds_without_noise_are_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpmc_core.planning.bounds.sample", lambda *_: np.zeros(24))
+    values = np.arange(1.0, 10_001)
+    bounds = private_bounds(values, epsilon=1.0, beyond=0.05)
+    sought = (bounds.beyond + bounds.most_beyond) / 2
+    assert bounds.low == pytest.approx(10_000 * sought, rel=0.011)
+    assert bounds.high == pytest.approx(10_000 * (1 - sought), rel=0.011)
+    assert private_bounds(values, epsilon=1.0, least=40.0).low >= 40.0
+
+
+@pytest.mark.parametrize(
+    ("values", "settings", "message"),
+    [
+        ([], {}, "at least one"),
+        ([[1.0]], {}, "a list of finite numbers"),
+        ([1.0, math.nan], {}, "finite numbers"),
+        ([1.0] * 50, {}, r"noise moves a count by up to 60.5 people.* takes 247 people"),
+        ([1.0], {"beyond": 0.3}, "beyond = 0.3 is not allowed: .* from 0 to 0.25"),
+        ([1.0], {"least": 2.0, "most": 2.0}, "least = 2.0 .* below most, 2"),
+        ([1.0], {"most": math.inf}, "most = inf"),
+        ([1.0], {"delta": 0.5}, "delta"),
+    ],
+)
+def test_bounds_that_cannot_be(values: Any, settings: dict[str, float], message: str) -> None:
+    with pytest.raises(DPMCError, match=message):
+        private_bounds(np.array(values), **{"epsilon": 1.0, **settings})
+
+
+def test_bounds_of_a_file(terminal: Terminal, tmp_path: Path) -> None:
+    table, ledger = tmp_path / "people.csv", tmp_path / "ledger.json"
+    table.write_text("name;income\n" + "".join(f"p{k};{k},5\n" for k in range(2000)))
+    line = f"plan bounds {table} --column income --epsilon 1"
+    out = terminal.output(f"{line} --keep {ledger}")
+    assert re.search(r"Bounds: [\d.]+ to 1,\d+; in 95 of 100 cases 1 to \S+ % of 2,000 people", out)
+    low, high = (float(re.search(rf"--{name} (\S+)", out)[1]) for name in ("low", "high"))
+    assert low < high < 2100
+    assert tightest(read_ledger(ledger), 1e-5) == pytest.approx(1.0, rel=1e-5)
+    assert "keep" in terminal.refusal(f"{line} --keep {ledger}")  # it would be lost
+    table.write_text("name;income\np0;1\np1;\n")
+    message = "people.csv: income of row 2 is 'nan'; each person needs a finite number."
+    assert message in terminal.refusal(line)
+    assert "columns: name, income" in terminal.refusal(f"{line} --column age")

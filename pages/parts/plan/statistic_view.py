@@ -254,7 +254,8 @@ def show_population(answer: Plan) -> None:
     st.caption(
         "Noise falls as 1/people, who takes part as 1/√people (drawn at random from many more). "
         "The standard deviation is taken as publicly known: computed from the people it would "
-        "itself spend ε; left out, it is the largest that the range allows."
+        "itself spend ε; left out, it is the largest that the range allows. Who knows no bounds of "
+        "the numbers releases noisy ones first: `python -m dpmc_core plan bounds FILE --epsilon …`."
     )
 
 
