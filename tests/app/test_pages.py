@@ -62,6 +62,10 @@ LINKS: list[tuple[str, dict[str, Any]]] = [
         {"dataset": "skewed", "a_algorithm": "irls", "b_noise": "laplace", "b_variance": 2.0}
         | {"c_nominal_epsilon": 5.0, "rank": 7, "reg": 2.5, "seed": 11},
     ),
+    (
+        "completion?dataset=skewed&split=leave-k-out&left_out=3",
+        {"split": "leave-k-out", "left_out": 3},
+    ),
     # titles of what they mean
     ("datasets?d_view=Known datasets", {"d_view": "known"}),
     ("mechanisms?m_view=Log densities", {"m_view": "log-density"}),
