@@ -32,6 +32,7 @@ from pages.parts.server.layers.early import COOKIE
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, bars, draw, figure
 from pages.parts.ui.looks import Identity
+from pages.parts.ui.on_screen import show_table
 from pages.parts.ui.series import Line, named_lines
 
 CODE = "code"  # in the address
@@ -285,7 +286,7 @@ def _rounds(room: Room) -> None:
         }
         for k, here in enumerate(room.rounds, start=1)
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True)
+    show_table(rows, "All rounds of this room.")
 
 
 def _mechanism(spec: AuditSpec) -> str:

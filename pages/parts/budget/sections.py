@@ -5,7 +5,6 @@ The last are ledgers as files: one to be counted, and those of the page to take 
 
 from dataclasses import dataclass, replace
 
-import pandas as pd
 import streamlit as st
 
 from dpmc_core.errors import DPMCError, ParameterError
@@ -26,7 +25,7 @@ from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, densities, on_screen
 from pages.parts.ui.figures import Drawn, show
 from pages.parts.ui.looks import IDENTITY, describe
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, show_table
 
 _RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5, 0.9)
 _LOOSE = (
@@ -326,10 +325,9 @@ def statement_card(title: str, statement: Statement) -> None:
 def methods(counts: Counts) -> None:
     """Show ε by every counting method, and how each counts."""
     of_each, first = counts.statements, counts.statements[0]
-    st.dataframe(
+    show_table(
         charts.methods_table(counts.titles, [s.accounts for s in of_each]),
-        hide_index=True,
-        alt="ε of the whole run by each accounting method and noise; the tightest is marked.",
+        "ε of the whole run by each accounting method and noise; the tightest is marked.",
     )
     st.caption(
         "◀ the tightest; – does not apply. "
@@ -406,14 +404,11 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
     rows = _least_of_each(question, counts.titles, shapes)
     if not rows:
         return
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
+    show_table(
+        rows,
+        f"Least noise of each family for ε = {question.target:g} at δ = "
+        f"{power(question.delta)} over {question.count:,} releases.",
         column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
-        alt=(
-            f"Least noise of each family for ε = {question.target:g} at δ = "
-            f"{power(question.delta)} over {question.count:,} releases."
-        ),
     )
     st.caption(
         f"The least noise with which {question.count:,} releases at Δ = "
@@ -477,10 +472,8 @@ def _count(name: str, content: bytes, delta: float) -> None:
         )
         statement_card(controls.plain(name), yours)
         st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
-        st.dataframe(
-            charts.methods_table(["ε"], [yours.accounts]),
-            hide_index=True,
-            alt="ε of your ledger by each method.",
+        show_table(
+            charts.methods_table(["ε"], [yours.accounts]), "ε of your ledger by each method."
         )
         for caveat in yours.caveats:
             st.caption(f":material/warning: {controls.plain(caveat)}")

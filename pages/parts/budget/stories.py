@@ -24,6 +24,7 @@ from dpmc_core.privacy.compare import dpals_counts, price
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts as budget_charts
 from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.on_screen import show_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,13 +220,12 @@ def tell(
                 )
         if name == "dpals":
             table = budget_charts.dpals_table(dpals_counts())
-            st.dataframe(
+            show_table(
                 table,
-                hide_index=True,
+                "Printed ε of DPALS beside five ways to count the same noise.",
                 column_config={
                     c: st.column_config.NumberColumn(format="%.3f") for c in table.columns[1:]
                 },
-                alt="Printed ε of DPALS beside five ways to count the same noise.",
             )
         st.markdown(_filled(story.text, **values, odds=odds.get(name)))
         st.caption(story.source)

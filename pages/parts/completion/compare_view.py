@@ -24,7 +24,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
-from pages.parts.ui.on_screen import download, unbroken
+from pages.parts.ui.on_screen import download, show_table, unbroken
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
 _ACROSS = 3  # accounts side by side
@@ -187,10 +187,8 @@ def _table(results: list[Named], clip: bool) -> None:
             }
         )
     best = results[0].result.best_baseline
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        alt=f"Protection, error and seconds of each configuration; the best baseline is {best}.",
+    show_table(
+        rows, f"Protection, error and seconds of each configuration; the best baseline is {best}."
     )
 
 
@@ -301,10 +299,9 @@ def one_user(results: list[Named]) -> None:
     train = results[0].result.split.train
     user = controls.whole("User", "user", 1, train.n_users, 1) - 1
     seen = int((train.users == user).sum())
-    st.dataframe(
+    show_table(
         run_charts.top_ten(results, user),
-        hide_index=True,
-        alt=f"Ten best items for user {user + 1} by each configuration.",
+        f"Ten best items for user {user + 1} by each configuration.",
     )
     st.caption(
         f"{controls.plain(train.user_label(user))} rated {seen} items in the training data; those "

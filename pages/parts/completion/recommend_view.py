@@ -28,7 +28,7 @@ from pages.parts.server import jobs
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import Drawn, bars, draw, figure, of_results, show
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, lowered
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, show_table
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 from pages.parts.ui.series import Line, named_lines
 
@@ -202,7 +202,7 @@ def _recalls_at(shown: Results) -> None:
         columns[f"{letter} · {title_of(result.spec)}"] = [
             measured(one.recall, one.half_width) + _mark(one.against_most_liked) for one in recalls
         ]
-    st.dataframe(pd.DataFrame(columns), hide_index=True, alt="Recall@k of every configuration.")
+    show_table(columns, "Recall@k of every configuration.")
     st.caption(
         "Recall@k (share), of at most k items that a held-out user likes and did not show, with "
         "95 % over held-out users. ▲, ▼: significantly more, less than by the most liked items, "
@@ -231,7 +231,7 @@ def _alike(shown: Results) -> None:
     )
     most = max(of, key=lambda name: of[name].popular)
     show(drawn, "lists", f"The lists of {most} have most of the most rated items.", table)
-    st.dataframe(table, hide_index=True, alt="How good and how alike the lists are.")
+    show_table(table, "How good and how alike the lists are.")
     st.caption(
         f"Of lists of {RECALL_AT} items for held-out users. NDCG (share) weights a hit by its "
         "place, with 95 % over held-out users. Gini: 0 if all items are recommended alike often, "
@@ -384,10 +384,9 @@ def _show_lists(shown: Sequence[RunResult | None]) -> None:
     )
     if noisy:
         _overlap(noisy, len(clean))
-    st.dataframe(
+    show_table(
         _table(results, entries, clean),
-        hide_index=True,
-        alt=f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
+        f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
     observations(_reasons(results, entries, rating_counts, user))
     python_lines.of_runs([(item.label, item.result.spec) for item in _named(results)])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import pandas as pd
 import streamlit as st
 
 from dpmc_core.datasets import Entry, download
@@ -12,6 +11,7 @@ from pages.parts.datasets import ratings_view
 from pages.parts.server import jobs, settings
 from pages.parts.ui import controls
 from pages.parts.ui.links import plain
+from pages.parts.ui.on_screen import show_table
 
 
 def table_of_sets(entries: Iterable[Entry]) -> None:
@@ -32,11 +32,10 @@ def table_of_sets(entries: Iterable[Entry]) -> None:
         }
         for entry in entries
     ]
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
+    show_table(
+        rows,
+        "The datasets, whether they are on this machine, their sizes and terms.",
         width="stretch",
-        alt="The datasets, whether they are on this machine, their sizes and terms.",
     )
 
 

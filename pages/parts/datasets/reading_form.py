@@ -16,6 +16,7 @@ from dpmc_core.datasets.own.tables import LARGEST, LAYOUTS, TWICE, ZEROS
 from dpmc_core.datasets.own.texts import PARTS
 from dpmc_core.wording import not_computed
 from pages.parts.ui import controls
+from pages.parts.ui.on_screen import show_table
 
 _NONE = "(none)"
 # what is chosen only where it is asked
@@ -37,12 +38,11 @@ def choices(kind: str, preview: Preview, file_id: str) -> Settings:
         # start, for boxes that move close
         tall = _ROW_PIXELS * (len(preview.head) + 1) + 2
         with st.container(height=tall, border=False):
-            st.dataframe(
+            show_table(
                 not_computed(preview.head),
-                hide_index=True,
+                "The first rows of your file.",
                 width="stretch",
                 height=tall,
-                alt="The first rows of your file.",
             )
         st.caption(
             f"The first of {preview.rows:,} row{'s' * (preview.rows != 1)}"

@@ -31,7 +31,7 @@ from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
 from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
-from pages.parts.ui.on_screen import download
+from pages.parts.ui.on_screen import download, show_table
 from pages.parts.ui.pictures import sized
 from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
 
@@ -540,10 +540,8 @@ def _scores(items: list[Learned]) -> None:
         if spoken:
             row["TC-W2V"] = mean_score(tc_w2v(result.clean, dictionary))
         rows.append(row)
-    st.dataframe(
-        pd.DataFrame(rows).round(3),
-        hide_index=True,
-        alt="NPMI and TC-W2V of each method's topics and of random words.",
+    show_table(
+        pd.DataFrame(rows).round(3), "NPMI and TC-W2V of each method's topics and of random words."
     )
     if not result.clean.texts:
         st.caption("This set holds counts without running text, so there is no word2vec.")

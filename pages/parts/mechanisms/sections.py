@@ -13,6 +13,7 @@ from pages.parts.mechanisms import charts, texts
 from pages.parts.mechanisms.controls import DRAGGED, TITLES, Asked
 from pages.parts.ui import controls, densities, on_screen
 from pages.parts.ui.figures import show
+from pages.parts.ui.on_screen import show_table
 
 
 def shapes(mechanisms: list[Mechanism], view: str) -> None:
@@ -182,16 +183,13 @@ def _privacy_profile(
 def table_1() -> None:
     """Show Table 1 of the Huber paper, re-computed."""
     table = charts.table_1()
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
+        "Table 1: printed, textbook and exact epsilon for Gaussian, Laplace and Huber noise "
+        "of variance 1 to 4.",
         column_config={
             name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[1:]
         },
-        alt=(
-            "Table 1: printed, textbook and exact epsilon for Gaussian, Laplace and Huber noise "
-            "of variance 1 to 4."
-        ),
     )
     st.markdown(
         "ε at equal variance, Δ = 5, δ = 10⁻⁵. The printed Gaussian column uses a base-10 "

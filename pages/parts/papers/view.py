@@ -58,7 +58,7 @@ from pages.parts.ui import controls, declared, on_screen, run_panel
 from pages.parts.ui.figures import show
 from pages.parts.ui.glossary import PAGES
 from pages.parts.ui.links import set_next
-from pages.parts.ui.on_screen import download
+from pages.parts.ui.on_screen import download, show_table
 
 
 def once_more(name: str, rows: tuple[Row, ...]) -> None:
@@ -243,20 +243,14 @@ def overview() -> None:
         rows.append((entry, line))
     lines = [{"paper": PAPERS[paper], **counts} for paper, counts in board.items()]
     heads = {kind: f"{MARKS[kind]} {kind}" for kind in KINDS}
-    st.dataframe(
-        pd.DataFrame(lines),
-        hide_index=True,
-        alt="Verdicts of all rows of each paper.",
-        column_config=heads,
-    )
+    show_table(lines, "Verdicts of all rows of each paper.", column_config=heads)
     if differs := controls.switch("Only what differs", "p_differs"):
         rows = [(entry, line) for entry, line in rows if MARKS[DIFFERS] in line[_STANDS]]
     st.caption("Click a row to open it; *All tables and figures* leads back here.")
     key = f"overview-{differs}"  # row numbers are picked: with other rows, begin again
-    st.dataframe(
-        pd.DataFrame([line for _, line in rows]),
-        hide_index=True,
-        alt="Tables and figures with counts of verdicts.",
+    show_table(
+        [line for _, line in rows],
+        "Tables and figures with counts of verdicts.",
         column_config={name: st.column_config.Column(width=w) for name, w in _WIDTHS.items()},
         on_select=lambda: _open(rows[k][0] for k, _ in st.session_state[key]["selection"]["cells"]),
         selection_mode="single-cell",
@@ -303,7 +297,7 @@ def without_rows(entry: Entry) -> None:
     if not entry.page and not entry.made and not entry.missing:
         st.caption("A drawing or a definition: there is nothing to compute.")
     if values:
-        st.dataframe(values, hide_index=True, alt=f"{entry.place} as printed.")
+        show_table(values, f"{entry.place} as printed.")
 
 
 def _study(entry: Entry) -> StudyResult | None:
@@ -442,11 +436,10 @@ def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> N
         and shown[name].nunique(dropna=False) == 1
         and name not in ("printed", "verdict", "why")
     ]
-    st.dataframe(
+    show_table(
         shown.drop(columns=one),
-        hide_index=True,
-        height=min(38 + 35 * len(frame), 480),
-        alt=f"{entry.place}: printed values, ours with intervals, and verdicts.",
+        f"{entry.place}: printed values, ours with intervals, and verdicts.",
+        highest=480,
         column_config={"why": st.column_config.TextColumn(width="large")},
     )
     same = [
@@ -458,7 +451,7 @@ def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> N
         st.caption("In all rows: " + ", ".join(same) + ".")
     if settings := _printed_lines(entry, rows):
         st.markdown("**What else is printed there**")
-        st.dataframe(settings, hide_index=True, alt=f"Settings of {entry.place} as printed.")
+        show_table(settings, f"Settings of {entry.place} as printed.")
     file, how = f"dpmc-{entry.source}", {"icon": ":material/download:"}
     left, right = st.columns(2)
     with left:

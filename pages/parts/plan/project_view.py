@@ -25,7 +25,7 @@ from pages.parts.ui.figures import bars, show
 from pages.parts.ui.labels import wrapped
 from pages.parts.ui.links import plain_in_figure
 from pages.parts.ui.looks import IDENTITY
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, show_table
 
 NOISES = {name: IDENTITY[name].title for name in ("gaussian", "laplace", "huber")}
 PROJECT_TITLES = {"n_noise": NOISES}
@@ -230,9 +230,7 @@ def _releases(allocation: Shared) -> None:
         }
         for row in allocation.as_dict()["items"]
     ]
-    st.dataframe(
-        pd.DataFrame(rows), hide_index=True, alt="Margin, standard deviation and ε of each release."
-    )
+    show_table(rows, "Margin, standard deviation and ε of each release.")
 
 
 def _method(allocation: Shared) -> None:

@@ -23,7 +23,7 @@ from pages.parts.ui import controls, declared, densities, on_screen
 from pages.parts.ui import figures as drawn_once
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import IDENTITY, Identity
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, show_table
 from pages.parts.ui.series import Line, named_lines
 
 _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
@@ -219,11 +219,7 @@ def findings(answer: Plan) -> list[str]:
 
 def show_mechanisms(answer: Plan) -> None:
     """Show every mechanism that meets the plan, and why others do not."""
-    st.dataframe(
-        mechanism_table(answer),
-        hide_index=True,
-        alt="Every mechanism that meets the plan, the best first.",
-    )
+    show_table(mechanism_table(answer), "Every mechanism that meets the plan, the best first.")
     st.caption(
         "Huber noise has the α that needs least here. Mechanisms within 0.1 % of the best are as "
         "good; the simplest stands first."

@@ -28,7 +28,7 @@ from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
 from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, name_above
-from pages.parts.ui.on_screen import download
+from pages.parts.ui.on_screen import download, show_table
 
 
 def take_all(store: RunStore, where: dict[str, tuple[str, ...]]) -> None:
@@ -137,14 +137,13 @@ def picked(
     shown = pd.DataFrame([{"mine": mine.get(row["key"], "")} | _cells(row) for row in rows])
     if of_file:
         shown["from a file"] = [row["key"] in of_file for row in rows]
-    event = st.dataframe(
+    event = show_table(
         shown,
-        hide_index=True,
-        height=min(38 + 35 * len(shown), 420),
+        f"The latest {len(rows)} of {total:,} kept runs.",
+        highest=420,
         on_select="rerun",
         # row numbers are picked: with other rows, begin again
         key=f"runs-table-{hash(tuple(row['key'] for row in rows))}",
-        alt=f"The latest {len(rows)} of {total:,} kept runs.",
         column_config={
             "result": st.column_config.NumberColumn(format="%.4f"),
             "best baseline": st.column_config.NumberColumn(format="%.4f"),
@@ -450,7 +449,7 @@ def compare(records: Sequence[Record]) -> None:
                 for n in differing
             ]
         )
-        st.dataframe(frame, hide_index=True, alt="Settings that differ between the picked runs.")
+        show_table(frame, "Settings that differ between the picked runs.")
     elif len(records) > 1:
         st.caption("Their settings are the same.")
     _steps(records)

@@ -25,7 +25,7 @@ from pages.parts.tradeoffs.controls import BY, SweepRequest
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
-from pages.parts.ui.on_screen import code, download
+from pages.parts.ui.on_screen import code, download, show_table
 from pages.parts.ui.on_screen import points as bullets
 from pages.parts.ui.run_panel import Panel, draw_example, note_quick_look, panel
 
@@ -262,7 +262,7 @@ def views(view: str, points: list[Point], axis: str, *, example: str = "") -> No
 def _needed(lines: charts.Lines) -> None:
     table = findings.needed_table(lines, _NEAR)
     fewest = min(len(p.values) for line in lines.of.values() for _, p in line)
-    st.dataframe(table, hide_index=True, alt="People needed by each method to reach two targets.")
+    show_table(table, "People needed by each method to reach two targets.")
     st.caption(
         "Each repetition has a crossing of its own, interpolated between the numbers that were "
         "run and never beyond them. The range is from the least to the most of them; it covers "

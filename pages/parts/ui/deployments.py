@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cache
 from math import log
 
-import pandas as pd
 import streamlit as st
 
 from dpmc_core.facts import facts, typed
 from dpmc_core.wording import three
+from pages.parts.ui.on_screen import show_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,4 +75,4 @@ def draw(epsilon: float) -> None:
         for row in deployments()
     ]
     link = st.column_config.LinkColumn(display_text="open")
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config={"Source": link})
+    show_table(rows, "Releases with their ε, the smallest first.", column_config={"Source": link})

@@ -379,7 +379,7 @@ def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | No
 def _offer(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame) -> None:
     """Show the ``numbers`` of a figure, and offer both as files."""
     st.caption(alt)
-    st.dataframe(numbers, hide_index=True, height=min(38 + 35 * len(numbers), 320))
+    on_screen.show_table(numbers, alt, highest=320)
     offers: dict[str, tuple[str, Callable[[], Any]]] = {
         "csv": ("Numbers (CSV)", lambda: numbers),
         "html": ("Figure (HTML)", lambda: page_of(fig, name)),

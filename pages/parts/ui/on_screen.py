@@ -212,6 +212,18 @@ def code(text: str, language: str, title: str = "") -> None:
     st.code(text, language=language, wrap_lines=True)
 
 
+def show_table(rows: Any, alt: str, *, highest: int = 0, **options: Any) -> Any:
+    """Draw ``rows`` (what a data frame is made of) as a table, ``alt`` saying what is in it;
+    ``options`` are passed to Streamlit. Returns what was picked.
+
+    With ``highest`` (pixels) all rows are in sight as far as that; else ten.
+    """
+    frame = pd.DataFrame(rows)
+    if highest:
+        options["height"] = min(38 + 35 * len(frame), highest)
+    return st.dataframe(frame, hide_index=True, alt=alt, **options)
+
+
 def points(sentences: Iterable[str]) -> None:
     """Draw ``sentences`` (Markdown, one line each) as a list; nothing where there are none."""
     lines = [f"- {sentence}" for sentence in sentences]
