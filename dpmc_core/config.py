@@ -14,7 +14,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.limits import Limit
 
 Settings = dict[str, Any]  # names of parameters and their values
@@ -54,7 +54,7 @@ class Parameter:
         """What would be accepted, in words."""
         if isinstance(self.rule, Limit):
             return self.rule.allowed
-        return "one of " + ", ".join(self.rule.names)
+        return one_of(self.rule.names)
 
     def saying(self, meaning: str) -> "Parameter":
         """A copy with another ``meaning``."""

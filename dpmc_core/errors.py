@@ -31,11 +31,16 @@ class ParameterError(DPMCError, ValueError):
         return type(self), (self.name, self.value, self.allowed)
 
 
+def one_of(names: Iterable[str]) -> str:
+    """What is allowed where one of ``names`` is, as ``ParameterError`` takes it."""
+    return "one of " + ", ".join(names)
+
+
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise ``ParameterError`` unless ``value`` is one of the ``allowed`` names."""
     names = tuple(allowed)
     if value not in names:
-        raise ParameterError(name, value, "one of " + ", ".join(names))
+        raise ParameterError(name, value, one_of(names))
 
 
 def check_names(what: str, given: Iterable[object], allowed: Iterable[str]) -> None:

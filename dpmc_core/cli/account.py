@@ -4,9 +4,9 @@ import argparse
 import math
 
 from dpmc_core import limits
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, options_of, refuse
 from dpmc_core.cli.mechanism import build_noise
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, read_ledger, state
 from dpmc_core.privacy.account import choice_epsilon
@@ -49,18 +49,11 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     """Run ``account``: the statement of a ledger, and the least noise for a target."""
     delta, target = arguments.delta, arguments.target_epsilon
     if arguments.ledger is not None:
-        given = [
-            name for name in ("family", *_NOISE, *_OTHER) if getattr(arguments, name) is not None
-        ]
-        if given:
-            raise ParameterError(
-                given[0], getattr(arguments, given[0]), "left out with --ledger, which says it all"
-            )
+        allowed = "left out with --ledger, which says it all"
+        refuse(arguments, ("family", *_NOISE, *_OTHER), allowed)
         ledger = read_ledger(arguments.ledger)
     elif arguments.family is None:
-        raise ParameterError(
-            "family", "(none)", "one of " + ", ".join(FAMILIES) + ", or give --ledger FILE"
-        )
+        raise ParameterError("family", "(none)", one_of(FAMILIES) + ", or give --ledger FILE")
     else:
         ledger = _described(arguments)
     statement = state(ledger, delta)
@@ -91,7 +84,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
 
 
 def _described(arguments: argparse.Namespace) -> Ledger:
-    given = {n: getattr(arguments, n) for n in _NOISE if getattr(arguments, n) is not None}
+    given = options_of(arguments, _NOISE)
     coordinates, l1, l2 = arguments.coordinates or 1, arguments.l1, arguments.l2
     if l1 is None:
         l1 = 1.0 if l2 is None else coordinates**0.5 * l2

@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import replace
 
-from dpmc_core.cli.common.options import add_number, add_parameters, last_of
+from dpmc_core.cli.common.options import add_number, add_parameters, last_of, options_of, refuse
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.errors import ParameterError
@@ -56,9 +56,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
 
 def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
     given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
-    named = {name: getattr(arguments, name) for name in parameters(AuditSpec)}
-    named |= {"dataset": own or arguments.dataset, "record": arguments.record}
-    given |= {name: value for name, value in named.items() if value is not None}
+    given |= options_of(arguments, (*parameters(AuditSpec), "dataset", "record"))
+    given |= {} if own is None else {"dataset": own}
     allowed = (
         ALGORITHMS[given["target"]].mechanisms if given.get("target") in FACTOR_TARGETS else ()
     )
@@ -93,14 +92,12 @@ def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
 def _own_outputs(arguments: argparse.Namespace) -> JsonObject:
     """Audit a claim on the outputs in a file."""
     used = ("epsilon", "delta", "confidence")
-    for name in ("spec", "dataset", "data", "read", "record", *parameters(AuditSpec)):
-        if name not in used and getattr(arguments, name) not in (None, []):
-            allowed = "left out with --outputs, which brings what was released"
-            raise ParameterError(name, getattr(arguments, name), allowed)
+    names = ("spec", "dataset", "data", "read", "record", *parameters(AuditSpec))
+    allowed = "left out with --outputs, which brings what was released"
+    refuse(arguments, (name for name in names if name not in used), allowed)
     if arguments.epsilon is None:
         raise ParameterError("epsilon", None, "given with --outputs: it is the claim")
-    options = {n: getattr(arguments, n) for n in used if getattr(arguments, n) is not None}
-    result = audit_outputs(arguments.outputs, **options)
+    result = audit_outputs(arguments.outputs, **options_of(arguments, used))
     if not arguments.json:
         print(result.verdict)
         _print_accuracy(result.attack.bound)

@@ -1,13 +1,12 @@
 """The command ``datasets``: list, fetch, make or rewrite datasets."""
 
 import argparse
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, options_of, refuse, say
 from dpmc_core.cli.common.user_data import READ, read_options
 from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
@@ -42,8 +41,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     """List, fetch, make or rewrite; or say how a file is read."""
     if arguments.action == "read":
         return _read(arguments)
-    if arguments.read:
-        raise ParameterError("read", arguments.read[0], "left out without datasets read")
+    refuse(arguments, ("read",), "left out without datasets read")
     if arguments.action in ("make", "partition"):
         return _in_partitions(arguments)
     if arguments.action == "fetch":
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             return {"dataset": record.name, "folder": str(record.path())}
         from dpmc_core.datasets import download  # its packages are an extra
 
-        print(f"{record.title}. Terms: {record.terms} Cite: {record.citation}", file=sys.stderr)
+        say(f"{record.title}. Terms: {record.terms} Cite: {record.citation}")
         shown = -1
 
         def progress(done: int, total: int) -> None:
@@ -63,7 +61,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             percent = int(100 * done / total) if total else 0
             if percent // 10 > shown:
                 shown = percent // 10
-                print(f"{percent} % of {total / 1e6:.1f} MB", file=sys.stderr)
+                say(f"{percent} % of {total / 1e6:.1f} MB")
 
         folder = download.fetch(arguments.name, progress)
         forget()
@@ -131,10 +129,10 @@ def _in_partitions(arguments: argparse.Namespace) -> JsonObject:
             counts[f"{samples.unit}s"] = len(samples)
             if samples.shape is not None:
                 size_of = "x".join(map(str, samples.shape))
-                print(f"for large: --holds images --shape {size_of}", file=sys.stderr)
+                say(f"for large: --holds images --shape {size_of}")
     else:
         sizes = ("users", "items", "ratings", "files", "seed")
-        request = Skewed(**{name: getattr(arguments, name) for name in sizes})
+        request = Skewed(**options_of(arguments, sizes))
         with engine_at(None, int(WORKERS.parse(arguments.workers))) as engine:
             try:
                 active = write_skewed(request, folder, engine, partial(Progress(), "writing"))

@@ -2,14 +2,13 @@
 
 import argparse
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress, print_errors, print_statement
-from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, spec_of
+from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, refuse, say, spec_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
@@ -74,9 +73,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     for name in ("folder", "out"):
         if getattr(arguments, name) is None:
             raise ParameterError(f"--{name}", None, "a folder")
-    for name in ("dataset", "spec", "top_items"):
-        if getattr(arguments, name, None) is not None:
-            raise ParameterError(name, getattr(arguments, name), "left out with --folder")
+    refuse(arguments, ("dataset", "spec", "top_items"), "left out with --folder")
     shape = _shape_of(arguments)
     _check_algorithm(arguments)
     words = None if arguments.words is None else _words_of(arguments)
@@ -92,12 +89,13 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     progress = Progress()
     n_releases = len(list(place.glob("released/*.npz")))
     if n_releases and not before:
-        message = f"{place} holds releases of a run ({n_releases}): with the same settings and "
-        message += "data it goes on, and they are read, not drawn again"
-        print(message, file=sys.stderr)
+        say(
+            f"{place} holds releases of a run ({n_releases}): with the same settings and data it "
+            "goes on, and they are read, not drawn again"
+        )
     if arguments.scheduler is not None:
         where = f"on the workers of {arguments.scheduler}"
-        print(f"{where}; where it has no worker, it waits a minute for one", file=sys.stderr)
+        say(f"{where}; where it has no worker, it waits a minute for one")
     workers, memory = int(WORKERS.parse(arguments.workers)), arguments.memory_mb or 0
     with engine_at(arguments.scheduler, workers, memory) as engine:
         layout = found_in(

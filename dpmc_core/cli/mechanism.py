@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, options_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit, number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> JsonObject:
     """Build the mechanism and print what it is."""
-    given = {n: getattr(arguments, n) for n in _NOISE if getattr(arguments, n) is not None}
+    given = options_of(arguments, _NOISE)
     sensitivity, delta = arguments.sensitivity, arguments.delta
     noise = build_noise(arguments.family, given, sensitivity, delta)
     rng = np.random.default_rng(arguments.seed)

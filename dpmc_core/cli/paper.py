@@ -4,9 +4,8 @@ Parsing and printing.
 """
 
 import argparse
-import sys
 
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, refuse, say
 from dpmc_core.cli.sweep import add_store
 from dpmc_core.datasets.catalogue import entry as dataset_entry
 from dpmc_core.errors import ParameterError, check_choice
@@ -47,9 +46,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     if arguments.keep and not IN_CHECKOUT:
         allowed = "left out: stored results are part of a checkout of the project"
         raise ParameterError("keep", True, allowed)
-    trials = arguments.trials
-    if trials is not None and arguments.keep:
-        raise ParameterError("trials", trials, "left out with --keep")
+    if arguments.keep:
+        refuse(arguments, ("trials",), "left out with --keep")
     before = stored(arguments.entry) if arguments.keep else None
     if before is not None:
         held = {row.id for row in before.rows}
@@ -61,18 +59,14 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             raise ParameterError("keep", True, allowed + "is not here")
     with RunStore(arguments.store) as store:
         result = compute(
-            arguments.entry,
-            store,
-            jobs=arguments.jobs,
-            trials=trials,
-            tell=lambda line: print(line, file=sys.stderr, flush=True),
+            arguments.entry, store, jobs=arguments.jobs, trials=arguments.trials, tell=say
         )
     verdicts = {row.id: verdict_of(row, result) for row in rows_of(result.entry)}
     if arguments.keep:
         if before is not None and before.rows == result.rows and before.versions == result.versions:
-            print("the same as stored: the file is left as it is", file=sys.stderr)
+            say("the same as stored: the file is left as it is")
         else:
-            print(f"kept in {write(result)}", file=sys.stderr)
+            say(f"kept in {write(result)}")
     if not arguments.json:
         for name, verdict in verdicts.items():
             print(f"{name}: {three(result.row(name).mean)}, {verdict.kind}. {verdict.why}")

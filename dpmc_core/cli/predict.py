@@ -1,14 +1,13 @@
 """The command ``predict``: recommend to new users from what a completion released."""
 
 import argparse
-import sys
 from pathlib import Path
 
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, say
 from dpmc_core.cli.common.user_data import READ, read_options
 from dpmc_core.experiments.release import read_release, write_files
 from dpmc_core.limits import Limit
-from dpmc_core.wording import JsonObject, csv_text, printable
+from dpmc_core.wording import JsonObject, csv_text
 
 _TOP = Limit("top", 1, 1000, "items for each user", integer=True)
 
@@ -30,7 +29,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     _, path, data, choices = read_options(arguments.ratings, arguments.read, ("ratings",))
     ratings, notes = released.read(path.name, data, **choices)
     for note in notes:
-        print(printable(f"note: {note}"), file=sys.stderr)
+        say(f"note: {note}")
     rows = [
         (ratings.user_labels[user], released.items[item], round(value, 4))
         for user, items, values in released.recommend(ratings, arguments.top)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpmc_core.cli.common.options import options_of, say
 from dpmc_core.cli.sweep import add_store
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.store.store import FILTERS, RunStore
@@ -37,9 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> JsonObject:
     """List, export, delete or add runs."""
-    where = {
-        name: [getattr(arguments, name)] for name in FILTERS if getattr(arguments, name) is not None
-    }
+    where = {name: [value] for name, value in options_of(arguments, FILTERS).items()}
     if arguments.action in ("export", "add") and arguments.file is None:
         raise ParameterError(
             "file",
@@ -49,7 +47,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     with RunStore(arguments.store, new=arguments.action == "add") as store:
         if arguments.action == "add":
             new = read_unkept(Path(arguments.file), store)
-            print(f"{new} runs were added to {store.place}", file=sys.stderr)
+            say(f"{new} runs were added to {store.place}")
             return {"added": new, "store": store.place}
         if arguments.action == "delete":
             if not where:
@@ -68,14 +66,14 @@ def run(arguments: argparse.Namespace) -> JsonObject:
                     )
                     raise ParameterError(f"--{name}", value, f"one that kept runs have: {held}")
             gone = store.delete(row["key"] for row in store.rows(where))
-            print(f"{gone} runs were deleted from {store.place}", file=sys.stderr)
+            say(f"{gone} runs were deleted from {store.place}")
             return {"deleted": gone, "store": store.place}
         if arguments.action == "export":
             import pandas as pd  # an extra that the other actions do without
 
             frame = pd.DataFrame(store.rows(where))
             write_frame(frame, arguments.file)
-            print(f"{len(frame)} runs are in {arguments.file}", file=sys.stderr)
+            say(f"{len(frame)} runs are in {arguments.file}")
             return {"exported": len(frame), "file": arguments.file}
         total, rows = store.count(where), store.rows(where, limit=_LISTED)
         if not arguments.json:

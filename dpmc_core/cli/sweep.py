@@ -3,14 +3,13 @@
 import argparse
 import math
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.options import add_number
+from dpmc_core.cli.common.options import add_number, refuse, say
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.records import PassingRuns, Runs
@@ -60,9 +59,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         if own is None:
             with RunStore(arguments.store) as store:
                 return _run_sweep(spec, store, store.place, arguments)
-        for option in ("store", "scheduler"):
-            if getattr(arguments, option) is not None:
-                raise ParameterError(option, getattr(arguments, option), "left out with --data")
+        refuse(arguments, ("store", "scheduler"), "left out with --data")
         spec = replace(spec, base=tuple({**dict(spec.base), "dataset": own}.items()))
         return _run_sweep(spec, PassingRuns(), "memory, until this ends", arguments)
 
@@ -92,12 +89,12 @@ def _run_sweep(
         ):
             if last.seconds - printed_at >= _EVERY or last.done == last.total:
                 printed_at = last.seconds
-                print(_progress(last), file=sys.stderr)
+                say(_progress(last))
     except KeyboardInterrupt:
         if last is None:
             raise
         goes_on = "" if sets else "; the same command goes on from here"
-        print(f"stopped{goes_on}", file=sys.stderr)
+        say(f"stopped{goes_on}")
         arguments.stopped = True
     points = points_of(finished(spec, store))
     assert last is not None  # a sweep yields before its first run

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dpmc_core.datasets import user_datasets
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.facts import facts, typed
 from dpmc_core.paths import LOCAL
 
@@ -113,7 +113,5 @@ def entry(name: str, *holds: str) -> Entry:
                 "dataset", own.title, f"a set of {' or '.join(holds)}; this one holds {own.holds}"
             )
         return own
-    allowed = names(*holds)
-    if not isinstance(name, str) or name not in allowed:
-        raise ParameterError("dataset", name, "one of " + ", ".join(allowed))
+    check_choice("dataset", name, names(*holds))
     return catalogue()[name]

@@ -20,7 +20,7 @@ from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.ratings import FACTS, PUBLISHED, ItemFeatures, Ratings, Split
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_counts, samples_of_texts
-from dpmc_core.errors import DataError, DatasetMissingError, ParameterError
+from dpmc_core.errors import DataError, DatasetMissingError, ParameterError, check_choice
 from dpmc_core.paths import reason, text_lines
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def load(name: str, zeros: str = "missing") -> Ratings:
     files are not here, ``DataError`` when they are damaged or of another size than the catalogue
     says, ``ParameterError`` for an unknown name.
     """
-    if zeros not in ZEROS:
-        raise ParameterError("zeros", zeros, "one of " + ", ".join(ZEROS))
+    check_choice("zeros", zeros, ZEROS)
     with opened(name, "ratings") as record:
         if "zeros" in record.options:
             ratings = _sweetrs(record, zeros)

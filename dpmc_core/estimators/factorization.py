@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples, unit_columns
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.errors import DPMCError, ParameterError, one_of
 from dpmc_core.estimators.comparison import Standing, generator_of
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
@@ -166,7 +166,7 @@ class PrivateNMF(_Factorization):
         """Learn the parts of ``X`` with noise; ``y`` is not read. Raises ``ValueError``."""
         rows = self._rows(X, reset=True)
         if self.method not in _METHODS:
-            allowed = "one of " + ", ".join(_METHODS)
+            allowed = one_of(_METHODS)
             raise ValueError(str(ParameterError("method", self.method, allowed)))
         if self.method == "moments" and rows.shape[1] > _MOST_COLUMNS:
             raise ValueError(

@@ -15,7 +15,7 @@ from dpmc_core.config import Choice, Config, Settings, changed, parameters, valu
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import names
 from dpmc_core.datasets.configs import RatingsData, config_of
-from dpmc_core.errors import ParameterError, check_choice, check_names
+from dpmc_core.errors import ParameterError, check_choice, check_names, one_of
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import FAMILIES
@@ -235,7 +235,7 @@ class RunSpec(Config, Spec):
     def consistent(self) -> None:
         card = self.card
         if self.task not in card.tasks:
-            allowed = "one of " + ", ".join(of_task(self.task)) + f" for the task {self.task}"
+            allowed = one_of(of_task(self.task)) + f" for the task {self.task}"
             raise ParameterError("algorithm", card.name, allowed)
         card.check_noise(self.noise)
         if not isinstance(self.secret, bool) or (self.secret and not self.guaranteed):

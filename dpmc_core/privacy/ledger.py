@@ -18,7 +18,7 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
-from dpmc_core.errors import DataError, ParameterError, check_names
+from dpmc_core.errors import DataError, ParameterError, check_names, one_of
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
 from dpmc_core.paths import names_once, read_file
 from dpmc_core.wording import JsonObject
@@ -390,9 +390,7 @@ def _release(raw: object) -> Release:
 def _mechanism(raw: object) -> Mechanism:
     name = raw.get("name") if isinstance(raw, Mapping) else raw
     if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in FAMILIES:
-        raise ParameterError(
-            "mechanism", "missing" if name is None else name, "one of " + ", ".join(FAMILIES)
-        )
+        raise ParameterError("mechanism", "missing" if name is None else name, one_of(FAMILIES))
     # what a ledger says of staircase noise has another name than what makes it
     given = {n: v for n, v in raw.items() if n != "name"}
     if name == "staircase" and "epsilon_design" in given:

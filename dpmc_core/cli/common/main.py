@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dpmc_core import __version__
-from dpmc_core.cli.common.options import Parser
+from dpmc_core.cli.common.options import Parser, say
 from dpmc_core.errors import DPMCError
 from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import Statement
-from dpmc_core.wording import JsonObject, finite, printable
+from dpmc_core.wording import JsonObject, finite
 
 
 def accept_all_text() -> None:
@@ -124,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DPMCError as error:
         return _failed(str(error), words)
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        say("stopped")
         return 130
     except (ArithmeticError, MemoryError, RecursionError) as error:
         message = f"these values cannot be computed with ({type(error).__name__}: {error})."
@@ -138,14 +138,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _nothing_more()
         why = f"standard output takes no more ({error.strerror}): free some space"
-        print(f"error: {why}, or write elsewhere.", file=sys.stderr)
+        say(f"error: {why}, or write elsewhere.")
         return os.EX_IOERR
     return 130 if getattr(arguments, "stopped", False) else 0
 
 
 def _failed(message: str, words: Sequence[str]) -> int:
     """Say what was wrong; where JSON was asked for, in JSON too. Returns the exit code."""
-    print(printable(f"error: {message}"), file=sys.stderr)
+    say(f"error: {message}")
     if "--json" in words:
         print(json.dumps({"error": message}))
     return 2
@@ -194,7 +194,7 @@ class Progress:
             self._doing, self._began, self._said = doing, now, now
         if now - self._said >= _EVERY:
             self._said = now
-            print(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s", file=sys.stderr)
+            say(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s")
 
 
 def print_errors(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from dpmc_core.config import Parameter, Settings, parameters
 from dpmc_core.datasets.catalogue import entry, names
 from dpmc_core.datasets.configs import config_of
-from dpmc_core.errors import DPMCError, ParameterError, check_choice
+from dpmc_core.errors import DPMCError, ParameterError, check_choice, one_of
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
 from dpmc_core.experiments.presets import WELL_REGULARISED, preset
 from dpmc_core.experiments.release import prepare_folder, release_files, write_files
@@ -21,6 +21,7 @@ from dpmc_core.experiments.spec import USUAL, RunSpec, default_algorithm, known_
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, MECHANISMS, NoNoise, TotalEpsilon
+from dpmc_core.wording import printable
 
 Drawn = TypeVar("Drawn")  # what a task yields
 
@@ -40,6 +41,23 @@ _NOISE = {
         "delta": _TOTAL["delta"],
     }.items()
 }
+
+
+def say(text: object) -> None:
+    """Print ``text`` on standard error, as far as a terminal shows it and does not obey it."""
+    print(printable(f"{text}"), file=sys.stderr)
+
+
+def options_of(arguments: argparse.Namespace, names: Iterable[str]) -> Settings:
+    """Those options of these ``names`` that were typed, and their values."""
+    values = {name: getattr(arguments, name, None) for name in names}
+    return {name: value for name, value in values.items() if value not in (None, [])}
+
+
+def refuse(arguments: argparse.Namespace, names: Iterable[str], allowed: str) -> None:
+    """Raise ``ParameterError`` for the first of these ``names`` that was typed."""
+    for name, value in options_of(arguments, names).items():
+        raise ParameterError(name, value[0] if isinstance(value, list) else value, allowed)
 
 
 _NONE = object()  # what is typed "None": where nothing is typed, argparse has None
@@ -108,7 +126,7 @@ def add_spec(
     """
     cards = {n: card for n, card in of_task(*tasks).items() if not only or n in only}
     holds = held_for(tasks)
-    parser.add_argument("algorithm", nargs="?", help="one of " + ", ".join(cards))
+    parser.add_argument("algorithm", nargs="?", help=one_of(cards))
     chosen = next((word for word in argv if word in cards), "")
     dataset = after("--dataset", argv)
     mine = [cards[chosen]] if chosen else list(cards.values())
@@ -128,7 +146,7 @@ def add_spec(
     run.add_argument("--split-seed", metavar="X", type=seed, help=text)
     run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
     data = parser.add_argument_group("data")
-    text = argparse.SUPPRESS if only else "one of " + ", ".join(names(*holds))
+    text = argparse.SUPPRESS if only else one_of(names(*holds))
     data.add_argument("--dataset", metavar="NAME", help=text)
     params = _of(config_of(name) for name in names(*holds))
     shown = ["test_fraction"] if only else _of(config_of(name) for name in sets)
@@ -137,7 +155,7 @@ def add_spec(
     noise.add_argument(
         "--mechanism",
         metavar="NAME",
-        help="one of " + ", ".join(MECHANISMS) + " (none)"
+        help=one_of(MECHANISMS) + " (none)"
         if any(card.noise for card in mine)
         else argparse.SUPPRESS,
     )
@@ -165,7 +183,7 @@ def released(spec: RunSpec, arguments: argparse.Namespace, progress: Callable[[A
     result = last_of(steps(spec), arguments, progress)
     if folder and result.finished:
         write_files(folder, release_files(result))
-        print(f"what was released is in {folder}", file=sys.stderr)
+        say(f"what was released is in {folder}")
     return result
 
 
@@ -179,11 +197,11 @@ def last_of(
     latest: Drawn | None = None
     try:
         for latest in results:
-            print(progress(latest), file=sys.stderr)
+            say(progress(latest))
     except KeyboardInterrupt:
         if latest is None:
             raise
-        print("stopped; what follows is the result so far", file=sys.stderr)
+        say("stopped; what follows is the result so far")
         arguments.stopped = True
     assert latest is not None  # every task yields after each step, and has one
     return latest

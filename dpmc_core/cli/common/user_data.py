@@ -5,18 +5,17 @@ From a path and its options to an own set, for as long as one command takes.
 
 import argparse
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from dpmc_core.cli.common.options import refuse, say
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.paths import read_file
-from dpmc_core.wording import printable
 
 READ = (
     "how the file is read, where the guess is wrong; as often as needed (docs/your-own-data.md "
@@ -49,16 +48,10 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
     None without one. Says on standard error how the file was read.
     """
     if arguments.data is None:
-        if getattr(arguments, "items", None) is not None:
-            raise ParameterError("items", arguments.items, "left out without --data")
-        if arguments.read:
-            raise ParameterError("read", arguments.read[0], "left out without --data")
+        refuse(arguments, ("items", "read"), "left out without --data")
         yield None
         return
-    if getattr(arguments, "dataset", None) is not None:
-        raise ParameterError(
-            "dataset", arguments.dataset, "left out with --data, which brings a set of its own"
-        )
+    refuse(arguments, ("dataset",), "left out with --data, which brings a set of its own")
     kind, path, data, choices = read_options(arguments.data, arguments.read, kinds)
     visit = choices.pop("visit", "")
     if visit and not re.fullmatch("[0-9a-f]{16}", visit):
@@ -77,11 +70,11 @@ def load_user_data(arguments: argparse.Namespace, *kinds: str) -> Iterator[str |
         mine = own.with_items(mine, table)
     how = ((n, v) for n, v in asdict(mine.reading).items() if v not in ("", None, ()))
     read = ", ".join(f"{name} = {value}" for name, value in how)
-    print(printable(f"{mine.file}: {mine.entry.holds}; read with {read}"), file=sys.stderr)
+    say(f"{mine.file}: {mine.entry.holds}; read with {read}")
     for question in mine.questions:
-        print(printable(f"please check: {question}"), file=sys.stderr)
+        say(f"please check: {question}")
     for note in mine.notes:
-        print(printable(f"note: {note}"), file=sys.stderr)
+        say(f"note: {note}")
     with user_datasets.using(mine):
         yield mine.name
 

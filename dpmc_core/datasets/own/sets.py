@@ -28,7 +28,7 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_texts
 from dpmc_core.datasets.user_datasets import OWN
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError, check_choice
 from dpmc_core.wording import JsonObject
 
 KINDS = {
@@ -212,8 +212,7 @@ def readable(kind: str, file: str, data: bytes) -> None:
     """Raise unless ``kind`` is known, the file's ending is one of its, and the file is neither
     empty nor larger than 25 MB.
     """
-    if kind not in KINDS:
-        raise ParameterError("kind", kind, "one of " + ", ".join(KINDS))
+    check_choice("kind", kind, KINDS)
     ending = file.lower().rpartition(".")[2]
     if ending not in KINDS[kind]:
         raise DataError(
@@ -255,8 +254,7 @@ def guess(
     Raises ``ParameterError`` for the name of a choice that the kind has not.
     """
     for name in choices:
-        if name not in CHOICES[kind]:
-            raise ParameterError("read", name, "one of " + ", ".join(CHOICES[kind]))
+        check_choice("read", name, CHOICES[kind])
     reading: Reading
     table: Table | None = None
     if kind == "ratings":

@@ -10,7 +10,7 @@ from itertools import accumulate
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.privacy import Account, Statement
 from dpmc_core.wording import three
 from pages.parts.ui import controls, glossary, on_screen
@@ -129,7 +129,7 @@ def _chosen(titles: Mapping[str, str]) -> list[str]:
     wanted = st.session_state.get(chose, start)
     linked = url_tab == wanted != st.session_state.get(_WRITTEN)
     if linked and wanted not in titles and not on_screen.now().running:
-        problem = ParameterError("tab", wanted[:40], "one of " + ", ".join(titles))
+        problem = ParameterError("tab", wanted[:40], one_of(titles))
         st.warning(controls.plain(f"From the address: {problem}"), icon=":material/link_off:")
     st.session_state["tab"] = wanted if wanted in titles else start
 
