@@ -82,6 +82,11 @@ class Samples:
         return int(self.values.shape[0])
 
     @property
+    def learned(self) -> str:
+        """What factorisation finds in them."""
+        return "parts" if self.unit == "image" else "topics"
+
+    @property
     def public(self) -> dict[str, str]:
         """What a guarantee takes as public and was read off the samples, which no ε covers: ""."""
         return {"list of words": ""} if self.unit == "document" and not self.public_words else {}

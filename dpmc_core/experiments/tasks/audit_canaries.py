@@ -151,10 +151,9 @@ class OneRun(Journal):
 def _plant_users(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
     data: Any = run.data
     ratings = ratings_of(data)
-    counts = np.bincount(ratings.items, minlength=ratings.n_items)
     config: Any = run.algorithm
     learned = n_frequent(ratings.n_items, config) if hasattr(config, "item_share") else None
-    items = np.argsort(-counts, kind="stable")[:learned]
+    items = np.argsort(-ratings.per_item, kind="stable")[:learned]
     # lines y = ax + b over a prime: two of them meet at most once
     prime = next(
         p

@@ -66,7 +66,7 @@ def with_and_without(spec: AuditSpec) -> Neighbours:
 
 
 def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
-    counts = np.bincount(ratings.users, minlength=ratings.n_users)
+    counts = ratings.per_user
     who = _place(record, ratings.user_labels, ratings.n_users, "user") if record else None
     who = int(np.argmax(counts)) if who is None else who
     mine = ratings.users == who
@@ -75,11 +75,9 @@ def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
             f"{ratings.name}: {ratings.user_label(who)} gave {counts[who]:,} of {len(ratings):,} "
             "ratings; a user to remove must have given some, and not all."
         )
-    seldom = np.bincount(ratings.items, minlength=ratings.n_items)[ratings.items[mine]]
+    seldom = ratings.per_item[ratings.items[mine]]
     items = ratings.items[mine][np.argsort(seldom, kind="stable")][:_ITEMS]
-    shared = np.bincount(
-        ratings.users[np.isin(ratings.items, items)], minlength=ratings.n_users
-    ).astype(np.int64)
+    shared = ratings.take(np.isin(ratings.items, items)).per_user.astype(np.int64)
     shared[who] = np.iinfo(np.int64).max
     users = np.argsort(-shared, kind="stable")[:_USERS]
     name = f"user {ratings.user_label(who).removeprefix('user ')}"

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
-from scipy.sparse import coo_array
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import Ratings
@@ -146,10 +145,7 @@ def _sheet(columns: FloatArray, across: int, height: int) -> go.Figure:
 
 def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:
     """The neighbouring tables of ratings beside each other; the cells that differ are framed."""
-    # 0 where nothing is rated
-    grids = [
-        coo_array((t.values, (t.users, t.items)), (t.n_users, t.n_items)).toarray() for t in tables
-    ]
+    grids = [one.table(one.values).toarray() for one in tables]  # 0 where nothing is rated
     people, films = people_names(), film_names()
     fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     for column, grid in enumerate(grids, start=1):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -10,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.experiments import RecommendResult, RunResult, RunSpec
 from dpmc_core.experiments.presets import PEOPLE, WELL_REGULARISED, preset
-from dpmc_core.experiments.release import archive
 from dpmc_core.privacy import odds_sentence
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import charts as run_charts
@@ -209,10 +207,6 @@ def protection(result: RunResult | RecommendResult) -> None:
             f"{kinds} kinds of release, each with {IDENTITY[noise.name].title} noise of its own "
             "scale (in the ledger, under *Numbers & code*)."
         )
-    st.caption(
-        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
-        f"{statement.how}."
-    )
     if statement.nominal and not statement.uncovered:
         st.caption(
             "If the nominal ε of one release were all: "
@@ -317,20 +311,9 @@ def export(results: list[Named]) -> None:
         lambda: [r.result.summary() for r in results],
     )
     for item in results:
-        if item.result.ledger.private:
-            download(
-                f"Ledger of {item.label} (JSON)",
-                f"dpmc-ledger-{item.letter.lower()}.json",
-                item.result.ledger.as_dict,
-                key=f"ledger-{item.letter}",
-            )
-        if item.result.released:
-            download(
-                f"Release of {item.label} (ZIP)",
-                f"dpmc-release-{item.letter.lower()}.zip",
-                partial(archive, item.result),
-                key=f"release-{item.letter}",
-            )
+        python_lines.files_of(
+            item.label, item.letter, item.result, released=bool(item.result.released)
+        )
     download(
         "Errors per iteration (CSV)",
         "dpmc-runs.csv",

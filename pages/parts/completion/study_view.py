@@ -30,7 +30,7 @@ from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.frame.study import QUIET, Built, Study, study_curves
+from pages.parts.frame.study import QUIET, Built, Lines, Study, study_curves, total_of
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import LINES, Identity, curve, lowered, name_above
@@ -165,7 +165,7 @@ def _question(result: StudyResult) -> str:
     return "epsilon" if kind == "diversity" else kind
 
 
-def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
+def _rates(result: StudyResult, by_name: Lines) -> list[str]:
     """How fast errors change along the axis, beside the bounds that the paper has."""
     kind = result.spec.kind
     symbol = {"rate-epsilon": "ε", "rate-items": "m"}.get(kind, "n")
@@ -187,7 +187,7 @@ def _rates(result: StudyResult, by_name: dict[str, list[Point]]) -> list[str]:
     ]
 
 
-def _effects(by_name: dict[str, list[Point]]) -> list[str]:
+def _effects(by_name: Lines) -> list[str]:
     """What sampling and projection change where all items are learned."""
     pairs = (
         ("adaptive", "uniform"),
@@ -202,7 +202,7 @@ def _effects(by_name: dict[str, list[Point]]) -> list[str]:
     ]
 
 
-def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
+def _special(result: StudyResult, by_name: Lines) -> str:
     """The sentence that a study is made for, short enough for a verdict."""
     kind = _question(result)
     if kind == "epsilon":
@@ -222,7 +222,7 @@ def _special(result: StudyResult, by_name: dict[str, list[Point]]) -> str:
     return f"The mean error is least with {where}{_beside(best)}."
 
 
-def _minima(by_name: dict[str, list[Point]]) -> list[str]:
+def _minima(by_name: Lines) -> list[str]:
     """Whether noise in the first iterations lowers the objective at the end, against none and, with
     Huber noise, against other noise; all differences are paired by seed.
     """
@@ -252,7 +252,7 @@ def _place(x: float, kind: str) -> str:
     return f"rank {x:g}" if kind == "rank" else f"{100 * x:.3g} % of the items"
 
 
-def _best_private(by_name: dict[str, list[Point]], kind: str) -> str:
+def _best_private(by_name: Lines, kind: str) -> str:
     """The best point of all lines with noise."""
     noisy = [
         (p, line)
@@ -276,7 +276,7 @@ def _beside(best: Sequence[Point]) -> str:
     return ", not significantly better than the baseline"
 
 
-def _better_from(by_name: dict[str, list[Point]]) -> str:
+def _better_from(by_name: Lines) -> str:
     """From which ε on each private line is better than the best baseline."""
     starts, never = [], []
     private = {line: points for line, points in by_name.items() if not line.endswith("no noise")}
@@ -295,7 +295,7 @@ def _better_from(by_name: dict[str, list[Point]]) -> str:
     return ", ".join([f"{line} is better than the best baseline from ε = {x:g} on", *more]) + "."
 
 
-def _more_people(by_name: dict[str, list[Point]]) -> str:
+def _more_people(by_name: Lines) -> str:
     line, points = next(iter(by_name.items()))
     first, last = points[0], points[-1]
     return (
@@ -310,7 +310,7 @@ def _falls(points: Sequence[Point]) -> bool:
     return last.mean + _half(last) < first.mean - _half(first)
 
 
-def _least(by_name: dict[str, list[Point]]) -> str:
+def _least(by_name: Lines) -> str:
     """Which line has the least error where noise is most, if one significantly has."""
     lowest = {line: points[0] for line, points in by_name.items()}
     (line, best), *others = sorted(lowest.items(), key=lambda pair: pair[1].mean)
@@ -321,7 +321,7 @@ def _least(by_name: dict[str, list[Point]]) -> str:
     return f"{where}, no way of projecting has significantly less error than all others."
 
 
-def _steps_or_sums(by_name: dict[str, list[Point]]) -> list[str]:
+def _steps_or_sums(by_name: Lines) -> list[str]:
     """Where gradient steps have less error than noisy sums, then which have more; paired by seed,
     at 95 % for all differences together (Bonferroni).
     """
@@ -381,9 +381,8 @@ def skew_sentences(skews: Sequence[Skew], k: int) -> list[str]:
 
 def about(result: StudyResult) -> str:
     """What a stored study is of."""
-    kind, base = result.spec.study, result.spec.base
-    at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
-    return f"synthetic, {base.data.amounts}{at}, {seeds_of(result)}"
+    base = result.spec.base
+    return f"synthetic, {base.data.amounts}{total_of(result.spec)}, {seeds_of(result)}"
 
 
 def by_ratings(result: StudyResult) -> StudyResult:

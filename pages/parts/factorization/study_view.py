@@ -10,7 +10,7 @@ from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
 from dpmc_core.experiments.studies.spec import STARTS
 from dpmc_core.metrics.factors import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
-from pages.parts.frame.study import QUIET, Lines, Study
+from pages.parts.frame.study import QUIET, Lines, Study, total_of
 
 _PUBLISHED = "as published (not private)"
 
@@ -166,8 +166,7 @@ def _by_outliers(lines: Lines) -> list[str]:
 
 def about(result: StudyResult) -> str:
     """What a stored study is of."""
-    kind, base = result.spec.study, result.spec.base
-    at = "" if kind.own_epsilon else f", total ε = {three(base.noise.epsilon or 1.0)}"
+    base, at = result.spec.base, total_of(result.spec)
     what = "cartoon faces" if base.dataset == "cartoon" else "documents on synthetic topics"
     number = "" if result.spec.kind == "people" else f"{base.data.n_samples:,} "
     return f"{number}{what}, K = {base.algorithm.rank}{at}, up to {result.spec.seeds} seeds"

@@ -15,7 +15,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec
-from dpmc_core.experiments.release import archive
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics import Comparison
 from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
@@ -47,13 +46,12 @@ def factor_verdict(items: Sequence[Learned]) -> str:
     where = f"At {nominal}ε = {three(private[0].spec.noise.epsilon or 0.0)} (one draw)"
     names = {"moment-nmf": "one-shot moment NMF", "private-nmf": "corrected NMF"}
     count = private[0].spec.algorithm.rank
-    kind = "parts" if private[0].clean.unit == "image" else "topics"
     if all(r.final.found is not None for r in private):
         summary = ", ".join(
             f"{names[r.spec.card.name]} {'finds ' * (not k)}{round(count * (r.final.found or 0.0))}"
             for k, r in enumerate(private)
         )
-        return f"{where}, {summary} of {count} true {kind}."
+        return f"{where}, {summary} of {count} true {private[0].clean.learned}."
     standings = {names[r.spec.card.name]: r.against_baseline.verdict for r in private}
     where += f", against the baseline ({private[0].best_baseline})"
     if len(set(standings.values())) < len(standings):  # alike
@@ -118,7 +116,7 @@ def factor_observations(items: Sequence[Learned]) -> list[str]:
         item.name: item.result.final.found for item in items if item.result.final.found is not None
     }
     if shares:
-        kind = "parts" if items[0].result.clean.unit == "image" else "topics"
+        kind = items[0].result.clean.learned
         summary = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
         out.append(f"True {kind} found (a learned one with a cosine of at least 0.9): {summary}.")
     scores = {item.name: mean_score(item.result.coherence) for item in items}
@@ -264,26 +262,13 @@ def export(items: list[Learned]) -> None:
         lambda: [finite(i.result.summary()) for i in items],
     )
     for item in items:
-        if item.result.ledger.private:
-            download(
-                f"Ledger of {item.name} (JSON)",
-                f"dpmc-ledger-{item.key}.json",
-                item.result.ledger.as_dict,
-                key=f"ledger-{item.key}",
-            )
         download(
             f"Parts of {item.name} (CSV)",
             f"dpmc-parts-{item.key}.csv",
             partial(_parts_csv, item.result),
             key=f"parts-csv-{item.key}",
         )
-        if item.result.finished:
-            download(
-                f"Release of {item.name} (ZIP)",
-                f"dpmc-release-{item.key}.zip",
-                partial(archive, item.result),
-                key=f"release-{item.key}",
-            )
+        python_lines.files_of(item.name, item.key, item.result, released=item.result.finished)
     for item in items:
         python_lines.elsewhere(item.name, item.result.spec)
 
@@ -568,10 +553,7 @@ def _account(item: Learned) -> None:
         if math.isfinite(result.way) and apart.mean < 0:
             lines.append(f"{100 * result.way:.0f} % of the way to scikit-learn's NMF")
         if result.final.found is not None:
-            lines.append(
-                f"true {'parts' if result.clean.unit == 'image' else 'topics'} found: "
-                f"{100 * result.final.found:.0f} %"
-            )
+            lines.append(f"true {result.clean.learned} found: {100 * result.final.found:.0f} %")
         if math.isfinite(score := mean_score(result.coherence)):
             lines.append(f"NPMI {signed(score, 2)}")
         if result.final.moved is not None:
@@ -598,10 +580,6 @@ def _account(item: Learned) -> None:
         else:
             st.markdown(f":material/shield: {statement.label}")
             st.caption(statement.odds)
-        st.caption(
-            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
-            f"{statement.how}."
-        )
         counted(statement)
 
 

@@ -154,7 +154,13 @@ def _chosen(titles: Mapping[str, str]) -> list[str]:
 
 
 def counted(statement: Statement) -> None:
-    """The other ways of counting, and what the count covers or leaves out, each in a popover."""
+    """Whom the count is about and how it was made; the other ways of counting, and what it covers
+    or leaves out, each in a popover.
+    """
+    st.caption(
+        f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. Accounting: "
+        f"{statement.how}."
+    )
     with st.popover("Other accounting methods", icon=":material/calculate:"):
         points(map(_counted_by, statement.accounts))
         st.page_link(

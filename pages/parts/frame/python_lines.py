@@ -1,17 +1,19 @@
-"""The Python that computes what a page shows, for its notebook."""
+"""The Python that computes what a page shows, for its notebook; and a run as files."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from dpmc_core.datasets import user_datasets
-from dpmc_core.experiments import RunSpec
+from dpmc_core.experiments import FactorResult, RunResult, RunSpec
 from dpmc_core.experiments.examples import example
+from dpmc_core.experiments.release import archive
 from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
 from pages.parts.ui import on_screen
-from pages.parts.ui.on_screen import code
+from pages.parts.ui.on_screen import code, download
 
 LONG = "it takes minutes or longer"
 _AGAIN = (
@@ -59,6 +61,16 @@ def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
     """Each run with its label."""
     for label, spec in runs:
         on_screen.add_lines(label, spec.python(), held_back=_AGAIN if spec.secret else "")
+
+
+def files_of(label: str, key: str, result: RunResult | FactorResult, *, released: bool) -> None:
+    """Offer the ledger of a private run called ``label``, and what it ``released``, as files."""
+    if result.ledger.private:
+        name = f"dpmc-ledger-{key.lower()}.json"
+        download(f"Ledger of {label} (JSON)", name, result.ledger.as_dict, key=f"ledger-{key}")
+    if released:
+        name = f"dpmc-release-{key.lower()}.zip"
+        download(f"Release of {label} (ZIP)", name, partial(archive, result), key=f"release-{key}")
 
 
 def elsewhere(label: str, spec: RunSpec) -> None:

@@ -13,6 +13,7 @@ from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.studies.engine import StudyResult, bound_on
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
 from dpmc_core.experiments.sweeps.tradeoff import Point
+from dpmc_core.wording import three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.server.job import Job
@@ -34,6 +35,13 @@ class Built:
 
 
 Lines = dict[str, list[Point]]
+
+
+def total_of(spec: StudySpec) -> str:
+    """The total ε of each run, as a part of a list; "" where a study varies it."""
+    return "" if spec.study.own_epsilon else f", total ε = {three(spec.base.noise.epsilon or 1.0)}"
+
+
 QUIET = ", no noise"
 _PANEL, _GAP = 360, 60  # pixels
 _CHARACTERS = 26  # that a phone has room for below a panel

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -301,9 +302,7 @@ def _show_running(of: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure is drawn as results arrive.")
     on_screen.now().running = True
     if of.wanted and not of.asks(job):
-        # who gets the address sees its settings, and presses the button
-        st.query_params.pop(of.look.flag, None)
-        st.info(of.look.changed, icon=":material/update:")
+        _say_changed(of.look)
     if of.while_running is not None:
         of.while_running(job)
     drawn = job.drawn
@@ -318,15 +317,21 @@ def _show_running(of: Panel, job: jobs.Job) -> None:
     # what nobody has seen yet would be computed first, and *Cancel* would wait for it
     if not drawn and (earlier is not None or st.session_state.get(_SHOWN) == _name(of)):
         with st.container(key="before-results"), on_screen.silently():
+            which, draw = "", of.example
             if earlier is not None:
-                st.caption("Before this run:")
-                of.show(earlier)
-            elif isinstance(of.example, Example):
-                st.caption(f"Before this run, an example ({of.example.about}):")
-                of.example.draw()
-            else:
-                st.caption("Before this run:")
-                of.example()
+                draw = partial(of.show, earlier)
+            elif isinstance(draw, Example):
+                which, draw = f", an example ({draw.about})", draw.draw
+            st.caption(f"Before this run{which}:")
+            draw()
+
+
+def _say_changed(look: Look) -> None:
+    """Say that results are of other settings than those on screen: who gets the address sees these,
+    which have not been run, and presses the button.
+    """
+    st.query_params.pop(look.flag, None)
+    st.info(look.changed, icon=":material/update:")
 
 
 def _standing(of: Panel) -> Job | None:
@@ -347,9 +352,7 @@ def _show_ended(of: Panel, job: jobs.Job) -> None:
         return
     same = not of.wanted or of.asks(standing) or _only_drawn_seed_differs(of, standing)
     if not same:
-        # the address shows settings that have not been run: who gets it sees them and presses Run
-        st.query_params.pop(of.look.flag, None)
-        st.info(of.look.changed, icon=":material/update:")
+        _say_changed(of.look)
     if standing.state == "done" or not of.in_store:  # else the page says how much of it is kept
         whose = st.container(key="whose-run")
         whose.caption(f":material/check: **Your run**{_about(standing)}.")
