@@ -50,7 +50,7 @@ async def back(visitor: Visitor, seen: Seen) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end:
         with suppress(*LOST):
-            await visitor.again()
+            await visitor.reconnect()
             seen.again += 1
             return
         await asyncio.sleep(0.5)

@@ -38,7 +38,7 @@ async def _guess(student: Visitor, draw: random.Random, pressed: list[float]) ->
     await asyncio.sleep(draw.uniform(0, _WITHIN))
     label = draw.choice(("She is in", "She is out"))
     student.texts.clear()
-    await student.press_within(label)
+    await student.press_in_fragment(label)
     while not any("Look at the projector" in text for text in student.texts):
         await asyncio.sleep(0.05)
     pressed.append(time.perf_counter())
@@ -85,8 +85,8 @@ async def play(url: str, students: int) -> dict[str, float]:
         await asyncio.wait_for(watching, 60)
         lags += [max(0.0, seen[k] - at) for k, at in enumerate(sorted(pressed), start=1)]
         if number == 0:  # connections are lost, and tabs loaded again
-            await asyncio.gather(*(student.again() for student in seated[:5]))
-            await asyncio.gather(*(student.load_again() for student in seated[5:10]))
+            await asyncio.gather(*(student.reconnect() for student in seated[:5]))
+            await asyncio.gather(*(student.reload() for student in seated[5:10]))
     seats = int(next(match[2] for text in reversed(host.texts) if (match := _COUNT.search(text))))
     errors = [error for one in (host, other, *seated) for error in one.errors]
     if errors or (_count(host), seats, _count(other)) != (students, students, 0):

@@ -78,7 +78,7 @@ async def hostile(app: App, until: float, k: int, files: dict[str, bytes]) -> No
     async def compute(query: str) -> None:
         async with Visitor(app.url) as visitor:
             await visitor.open("completion", query)
-            while time.monotonic() < until and visitor.waits:
+            while time.monotonic() < until and visitor.may_draw:
                 await asyncio.sleep(1)
 
     if k < 4:
@@ -162,7 +162,7 @@ async def left_behind(app: App, sets: int, results: int, settle: float) -> None:
         visitor = await Visitor(app.url).__aenter__()
         staying.append(visitor)
         await visitor.open("completion", f"{KEPT}&seed={k}", timeout=200)
-        while visitor.waits:
+        while visitor.may_draw:
             await asyncio.sleep(0.2)
     full = memory(app)[0]
     print(

@@ -122,7 +122,7 @@ ATTACKS: dict[str, Callable[[Visitor], Made]] = {
     "text that is none": _says(b"\x0a\xff"),
     "garbage": _says(b"\xff" * 100, bytes(range(256))),
     "a kind that is none": _says(b"\xfa\x3f\x00"),
-    "200 handouts": lambda visitor: [visitor.asking(HANDOUT) for _ in range(200)],
+    "200 handouts": lambda visitor: [visitor.request_for(HANDOUT) for _ in range(200)],
 }
 
 
@@ -143,8 +143,8 @@ async def _send(visitor: Visitor, name: str) -> None:
         await visitor.send(message, text=True if "text" in name else None)
     if "handouts" in name:
         for _ in range(200):
-            await visitor.made()
-    await visitor.beat()
+            await visitor.made_file()
+    await visitor.heartbeat()
 
 
 @asynccontextmanager
@@ -156,7 +156,7 @@ async def asked_all_the_while(visitor: Visitor) -> AsyncIterator[list[float]]:
         while True:
             began = time.perf_counter()
             try:
-                await visitor.beat(timeout=600)
+                await visitor.heartbeat(timeout=600)
             finally:  # what was not answered counts too
                 seconds.append(time.perf_counter() - began)
             await asyncio.sleep(0.1)

@@ -110,9 +110,8 @@ class Visitor:
     errors: list[str] = field(default_factory=list)
     alerts: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, str] = field(
-        default_factory=dict
-    )  # that redraw themselves, by widgets' labels
+    # parts of the page that redraw themselves, by widgets' labels
+    fragments: dict[str, str] = field(default_factory=dict)
     options: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
@@ -123,28 +122,28 @@ class Visitor:
     _finished: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, Any] = field(default_factory=dict)
     _drawing: bool = False
-    _parts: set[str] = field(default_factory=set)
+    _live: set[str] = field(default_factory=set)
     _cookie: str = ""
     _token: str = ""
     _session: str = ""
     _visit: str = ""  # whose visit this tab is, as the page told it
-    _addresses: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
-    _made: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # files that were asked for
-    _beats: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # answers to heartbeats
+    _upload_places: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # for files to come
+    _made_files: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # as asked for
+    _heartbeats: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)  # answers to heartbeats
     _page: str = ""
     _query: str = ""
-    _hash: str = ""
+    _page_hash: str = ""
 
     async def __aenter__(self) -> "Visitor":
         await self._connect()
         return self
 
-    async def again(self, timeout: float = 60.0) -> float:
+    async def reconnect(self, timeout: float = 60.0) -> float:
         """Connect once more, as a browser does that has lost its connection, and ask for the page
         as it was; seconds until its script has ended.
         """
         await self.__aexit__()
-        self._drawing, self._hash = False, ""
+        self._drawing, self._page_hash = False, ""
         await self._connect()
         return await self._rerun({}, timeout)
 
@@ -153,7 +152,7 @@ class Visitor:
         """Whether the connection was closed by the other side."""
         return bool(self._listener.done())
 
-    async def load_again(self, timeout: float = 60.0) -> float:
+    async def reload(self, timeout: float = 60.0) -> float:
         """Load the tab again, as a visitor does: another session, which shows whose visit it is."""
         await self.__aexit__()
         self._session, self._drawing = "", False
@@ -162,15 +161,15 @@ class Visitor:
 
     async def _connect(self) -> None:
         address = self.url.replace("http", "ws", 1) + f"/_stcore/stream?visit={self._visit}"
-        asked = urllib.request.Request(
+        request = urllib.request.Request(
             f"{self.url}/_stcore/health", headers={"Cookie": self._cookie} if self._cookie else {}
         )
-        healthy = await asyncio.to_thread(urllib.request.urlopen, asked, timeout=30)
+        healthy = await asyncio.to_thread(urllib.request.urlopen, request, timeout=30)
         with healthy:  # as a browser keeps them
             new = [one.split(";")[0] for one in healthy.headers.get_all("Set-Cookie") or ()]
-        kept = dict(one.split("=", 1) for one in (*self._cookie.split("; "), *new) if "=" in one)
-        self._cookie = "; ".join(f"{name}={value}" for name, value in kept.items())
-        self._token = kept.get("_streamlit_xsrf", "")
+        cookies = dict(one.split("=", 1) for one in (*self._cookie.split("; "), *new) if "=" in one)
+        self._cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._token = cookies.get("_streamlit_xsrf", "")
         self._socket = await websockets.connect(
             address,
             subprotocols=[
@@ -192,13 +191,13 @@ class Visitor:
         await self._socket.close()
 
     @property
-    def waits(self) -> bool:
+    def may_draw(self) -> bool:
         """Whether the page is being drawn, or will draw a part of itself again."""
         return self._drawing or bool(self._timers)
 
     async def open(self, page: str, query: str = "", timeout: float = 60.0) -> float:
         """Open a page; seconds until its script has ended."""
-        self._page, self._query, self._hash = page, query, ""
+        self._page, self._query, self._page_hash = page, query, ""
         for timer in self._timers.values():
             timer.cancel()
         self._timers, self.widgets, self.alerts, self.texts = {}, {}, [], []
@@ -227,8 +226,8 @@ class Visitor:
         message.file_urls_request.file_names.append(name)
         message.file_urls_request.session_id = self._session
         await self._socket.send(message.SerializeToString())
-        (place,) = (await asyncio.wait_for(self._addresses.get(), timeout)).file_urls
-        await asyncio.to_thread(self._put, place.upload_url, name, data)
+        (place,) = (await asyncio.wait_for(self._upload_places.get(), timeout)).file_urls
+        await asyncio.to_thread(self._send_file, place.upload_url, name, data)
         state = FileUploaderState()
         state.uploaded_file_info.add(
             file_id=place.file_id, name=name, size=len(data), file_urls=place
@@ -237,18 +236,20 @@ class Visitor:
             {self.widgets[label]: ("file_uploader_state_value", state)}, timeout
         )
 
-    def _put(self, address: str, name: str, data: bytes) -> None:
-        mark = uuid.uuid4().hex
-        head = f'--{mark}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+    def _send_file(self, address: str, name: str, data: bytes) -> None:
+        boundary = uuid.uuid4().hex
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+        )
         headers = {
-            "Content-Type": f"multipart/form-data; boundary={mark}",
+            "Content-Type": f"multipart/form-data; boundary={boundary}",
             "Cookie": self._cookie,
             "X-Xsrftoken": self._token,
         }
-        body = f"{head}\r\n".encode() + data + f"\r\n--{mark}--\r\n".encode()
+        body = f"{head}\r\n".encode() + data + f"\r\n--{boundary}--\r\n".encode()
         whole = address if address.startswith("http") else f"{self.url}{address}"
-        sent = urllib.request.Request(whole, data=body, headers=headers, method="PUT")
-        urllib.request.urlopen(sent, timeout=120).close()
+        request = urllib.request.Request(whole, data=body, headers=headers, method="PUT")
+        urllib.request.urlopen(request, timeout=120).close()
 
     async def send(self, message: BackMsg | bytes | str, *, text: bool | None = None) -> None:
         """Send anything as a message of the page; bytes as ``text`` may be no text."""
@@ -256,23 +257,23 @@ class Visitor:
             message = message.SerializeToString()
         await self._socket.send(message, text=text)
 
-    def asking(self, label: str) -> BackMsg:
+    def request_for(self, label: str) -> BackMsg:
         """The message that asks for the file that the button called ``label`` makes."""
         message = BackMsg()
-        asked = message.backend_operation_request
-        asked.request_id, asked.session_id = uuid.uuid4().hex, self._session
-        asked.deferred_file.file_id = self.files[label]
+        request = message.backend_operation_request
+        request.request_id, request.session_id = uuid.uuid4().hex, self._session
+        request.deferred_file.file_id = self.files[label]
         return message
 
-    async def made(self, timeout: float = 60.0) -> str:
+    async def made_file(self, timeout: float = 60.0) -> str:
         """The address of the next file that was asked for; empty where it was not made."""
-        return str((await self._next(self._made, timeout)).deferred_file.url)
+        return str((await self._next(self._made_files, timeout)).deferred_file.url)
 
-    async def beat(self, timeout: float = 60.0) -> float:
+    async def heartbeat(self, timeout: float = 60.0) -> float:
         """Ask whether the connection stands, as a browser does; seconds until the answer."""
         started = time.perf_counter()
         await self.send(BackMsg(app_heartbeat=True))
-        await self._next(self._beats, timeout)
+        await self._next(self._heartbeats, timeout)
         return time.perf_counter() - started
 
     async def _next(self, answers: asyncio.Queue[Any], timeout: float) -> Any:
@@ -291,12 +292,12 @@ class Visitor:
         """Press a button."""
         return await self._rerun({self.widgets[label]: ("trigger_value", True)}, timeout)
 
-    async def press_within(self, label: str) -> None:
+    async def press_in_fragment(self, label: str) -> None:
         """Press a button of a part of the page that redraws itself, and wait for nothing."""
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_script_hash = self._query, self._hash
-        state.fragment_id = self.parts[label]
+        state.query_string, state.page_script_hash = self._query, self._page_hash
+        state.fragment_id = self.fragments[label]
         state.widget_states.widgets.add(id=self.widgets[label], trigger_value=True)
         await self.send(message)
 
@@ -306,8 +307,8 @@ class Visitor:
         message = BackMsg()
         state = message.rerun_script
         state.query_string = self._query
-        state.page_script_hash = self._hash
-        if not self._hash:
+        state.page_script_hash = self._page_hash
+        if not self._page_hash:
             state.page_name = self._page
         state.fragment_id = fragment
         state.is_auto_rerun = bool(fragment)
@@ -331,9 +332,9 @@ class Visitor:
 
     async def _listen(self) -> None:
         with suppress(ConnectionClosed):
-            await self._hear()
+            await self._note_messages()
 
-    async def _hear(self) -> None:
+    async def _note_messages(self) -> None:
         async for raw in self._socket:
             message = ForwardMsg()
             message.ParseFromString(raw)
@@ -344,42 +345,40 @@ class Visitor:
                 # page answers nobody
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                     for fragment in (
-                        self._timers.keys() - self._parts
+                        self._timers.keys() - self._live
                     ):  # parts of the page that are no longer there
                         self._timers.pop(fragment).cancel()
                     self.runs += 1
                     self._finished.set()
             elif kind == "new_session":
-                self._parts, self._drawing = set(), True
+                self._live, self._drawing = set(), True
                 self._session = message.new_session.initialize.session_id or self._session
             elif kind == "file_urls_response":
-                self._addresses.put_nowait(message.file_urls_response)
+                self._upload_places.put_nowait(message.file_urls_response)
             elif kind == "backend_operation_response":
-                self._made.put_nowait(message.backend_operation_response)
+                self._made_files.put_nowait(message.backend_operation_response)
             elif kind == "heartbeat_ack":
-                self._beats.put_nowait(True)
+                self._heartbeats.put_nowait(True)
             elif kind == "navigation":
-                self._hash = (
+                self._page_hash = (
                     message.navigation.page_script_hash
                 )  # which page that is; the session itself begins with the app's entrance
             elif kind == "page_info_changed":
                 self._query = message.page_info_changed.query_string
             elif kind == "auto_rerun":
-                again = message.auto_rerun
-                self._parts.add(again.fragment_id)
-                if again.fragment_id in self._timers:
-                    self._timers[again.fragment_id].cancel()
-                self._timers[again.fragment_id] = asyncio.create_task(
-                    self._again(again.fragment_id, again.interval)
-                )
+                fragment, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
+                self._live.add(fragment)
+                if fragment in self._timers:
+                    self._timers[fragment].cancel()
+                self._timers[fragment] = asyncio.create_task(self._refresh(fragment, interval))
             elif kind == "stop_auto_rerun":
                 for fragment in message.stop_auto_rerun.fragment_ids:
                     if fragment in self._timers:
                         self._timers.pop(fragment).cancel()
             elif kind == "delta":
-                self._see(message.delta)
+                self._note(message.delta)
 
-    def _see(self, delta: Any) -> None:
+    def _note(self, delta: Any) -> None:
         if delta.WhichOneof("type") != "new_element":
             return
         element = delta.new_element
@@ -389,8 +388,8 @@ class Visitor:
                 f"{self._page}?{self._query}: {element.exception.type}: "
                 f"{element.exception.message[:200]}"
             )
-        elif kind == "html" and (told := re.search(r'data-token="([^"]+)"', element.html.body)):
-            self._visit = told[1]
+        elif kind == "html" and (token := re.search(r'data-token="([^"]+)"', element.html.body)):
+            self._visit = token[1]
         elif kind == "alert":
             self.alerts.append(element.alert.body)
         elif kind == "heading" and element.heading.tag == "h1":
@@ -402,20 +401,20 @@ class Visitor:
         elif kind == "download_button":
             self.files[element.download_button.label] = element.download_button.deferred_file_id
         elif kind in ("slider", "button", "file_uploader"):
-            found = getattr(element, kind)
-            self.widgets[found.label] = found.id
-            self.parts[found.label] = delta.fragment_id
-            if kind == "slider" and found.options:
-                self.options[found.label] = list(found.options)
+            widget = getattr(element, kind)
+            self.widgets[widget.label] = widget.id
+            self.fragments[widget.label] = delta.fragment_id
+            if kind == "slider" and widget.options:
+                self.options[widget.label] = list(widget.options)
 
-    async def _again(self, fragment: str, interval: float) -> None:
+    async def _refresh(self, fragment: str, interval: float) -> None:
         """What a browser does for a part of the page that refreshes itself."""
         while True:
             await asyncio.sleep(interval)
             with suppress(Exception):
                 message = BackMsg()
                 message.rerun_script.query_string = self._query
-                message.rerun_script.page_script_hash = self._hash
+                message.rerun_script.page_script_hash = self._page_hash
                 message.rerun_script.fragment_id = fragment
                 message.rerun_script.is_auto_rerun = True
                 await self._socket.send(message.SerializeToString())

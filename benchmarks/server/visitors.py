@@ -68,7 +68,7 @@ async def keep_running(app: App, until: float) -> list[str]:
     while time.monotonic() < until:
         async with Visitor(app.url) as visitor:
             await visitor.open(*LIVE)
-            while time.monotonic() < until and visitor.waits:
+            while time.monotonic() < until and visitor.may_draw:
                 await asyncio.sleep(1)
             errors += visitor.errors
     return errors

@@ -117,7 +117,7 @@ def test_what_a_quick_look_ran_is_not_run_again(
 
     wide = {"t_variance_rating": "1, 2, 3, 4, 5", "t_seeds": "3"}
     assert not offered(open_page(SWEEP, **wide))
-    monkeypatch.setattr(run_panel, "_LONG", 0.0)  # as if it took long
+    monkeypatch.setattr(run_panel, "_WORTH_A_QUICK_LOOK", 0.0)  # as if it took long
     app = open_page(SWEEP, **wide).press("go-quick")
     assert app.verdict.startswith("Quick look (2 repetitions): At variance 3, Laplace noise")
     assert app.query_params["run"] in ("quick", ["quick"])

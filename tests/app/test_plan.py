@@ -120,7 +120,7 @@ def seen_by_another(link: str, app: Visit, monkeypatch: pytest.MonkeyPatch) -> V
 @pytest.mark.long
 def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     link = f"{SMALL}&n_most_epsilon=20&n_within=8"
-    monkeypatch.setattr(run_panel, "_LONG", 0.0)  # as if it took long
+    monkeypatch.setattr(run_panel, "_WORTH_A_QUICK_LOOK", 0.0)  # as if it took long
     app = open_page(f"{link}&run=quick").wait("done")
     assert app.verdict.startswith("Quick look (4 repetitions): One-shot moments is better")
     assert "n_go-quick" not in [button.key for button in app.button]

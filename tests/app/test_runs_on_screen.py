@@ -72,10 +72,11 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     job = put("sweep", spec, "running", progress=(0, 6))
     shows(app.run(), former)
     assert app.verdict.startswith("Running")
-    del app.session_state[run_panel._SHOWN]  # as of a run that began before the page was drawn
+    # as of a run that began before the page was drawn
+    del app.session_state[run_panel._EXAMPLE_SHOWN]
     shows(app.run(), without=[former])
     assert not app.charts
-    app.session_state[run_panel._SHOWN] = ("sweep", None)
+    app.session_state[run_panel._EXAMPLE_SHOWN] = ("sweep", None)
     shows(app.set(t_by="total_epsilon"), former, "The settings have changed since this run")
     assert "run" not in app.query_params
     app.set(t_protect="user").set(t_vary="people")

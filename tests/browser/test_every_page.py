@@ -32,7 +32,7 @@ PAGES = (
     "/datasets",
     "/lessons",
 )
-MORE = (  # other figures of the pages
+OTHER_FIGURES = (  # other figures of the pages
     "/mechanisms?m_view=log-density",
     "/mechanisms?m_view=cdf",
     "/completion?question=people",
@@ -45,15 +45,16 @@ MORE = (  # other figures of the pages
     "/lessons?l_view=teach",
 )
 PRINTED = ("/", "/factorization", "/papers")
-FOLDED = ("/", "/audit")
+TABBED_THROUGH = ("/", "/audit")
 PAPERS = {"A4": 794, "Letter": 816}  # pixels of their width at 96 dpi
 MOST_WORDS, MOST_IN_VERDICT = 70, 21  # "Example:" stands before some
 FIGURE = '[data-testid="stMain"] .stPlotlyChart, [data-testid="stMain"] [data-testid="stDataFrame"]'
 VERDICT, BAR = ".st-key-verdict", ".st-key-presenter-bar"
 Scheme = Literal["light", "dark"]
-BETWEEN = ((820, 1180), (1024, 768), (844, 390))  # a tablet, a projector, a phone that was turned
+# a tablet, a projector, a phone that was turned
+OTHER_SCREENS = ((820, 1180), (1024, 768), (844, 390))
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-LOOKS: tuple[tuple[Scheme, int, int], ...] = (
+SCREENS: tuple[tuple[Scheme, int, int], ...] = (
     ("light", 1920, 1080),
     ("light", 1440, 900),
     ("light", 390, 844),
@@ -62,7 +63,7 @@ LOOKS: tuple[tuple[Scheme, int, int], ...] = (
 )
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
 TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
-LESS_HIGH = {"/factorization": 0.44, "/game": 0.44}  # of the screen, presented
+LEAST_SHARE = {"/factorization": 0.44, "/game": 0.44}  # of the screen, presented
 SMALLEST_TEXT = """Math.min(...[...document.querySelectorAll('.stPlotlyChart svg text')]
     .map(e => parseFloat(getComputedStyle(e).fontSize)).filter(size => size))"""
 MOVING = "document.getAnimations().filter(a => a.playState === 'running').length"
@@ -97,14 +98,15 @@ def visit(profiles: dict[str, BrowserContext], size: str) -> Iterator[Page]:
     page.on("request", lambda sent: None if sent.url.startswith(LOCAL) else wrong.append(sent.url))
     page.on("response", lambda sent: None if sent.status < 400 else wrong.append(sent.url))
     page.on(
-        "console", lambda said: wrong.append(said.text) if "Security Policy" in said.text else None
+        "console", lambda line: wrong.append(line.text) if "Security Policy" in line.text else None
     )
     yield page
     assert wrong == []
     page.close()
 
 
-def seen(page: Page, address: str) -> Page:
+def open_whole(page: Page, address: str) -> Page:
+    """Open a page, wait until its figure is drawn, and have axe-core in it."""
     page.goto(address)
     page.locator("svg.main-svg, canvas").first.wait_for(state="attached", timeout=120_000)
     ready(page)
@@ -117,49 +119,50 @@ def size_of(page: Page) -> tuple[int, int]:
     return size["width"], size["height"]
 
 
-def look(page: Page, scheme: Scheme, width: int, height: int) -> None:
+def show_as(page: Page, scheme: Scheme, width: int, height: int) -> None:
     page.emulate_media(color_scheme=scheme, media="screen")
     page.set_viewport_size({"width": width, "height": height})
     laid_out(page, scheme, width)
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("path", [*PAGES, *MORE])
+@pytest.mark.parametrize("path", [*PAGES, *OTHER_FIGURES])
 def test_a_page_as_it_is_met(visit: Page, app_url: str, path: str, size: str) -> None:
     """Its point is seen without scrolling; in light and dark nothing meets, leaves or is cut, of
     texts of figures, names in boxes, and the page itself; twice as large, and on paper, it fits.
     """
-    page = seen(visit, app_url + path)
-    of = size_of(page)
+    page = open_whole(visit, app_url + path)
+    window = size_of(page)
     if path in PAGES:
-        the_point_is_seen(page, path)
+        require_the_point_in_sight(page, path)
         named = glossary.PAGES[re.split(r"[/?]", path)[1] or "home"]
         expect(page).to_have_title(f"{named.title} · DPMC Lab")
     for scheme in SCHEMES:
-        look(page, scheme, *of)
+        show_as(page, scheme, *window)
         assert problems(page) == [], scheme
         if path in PAGES and (size, scheme) == ("desktop", "light"):
             assert grave(page) == []
     if size == "phone" or path not in PAGES:
         return
-    for between in BETWEEN:
-        look(page, "light", *between)
-        assert problems(page) == [], between
-    look(page, "light", of[0] // 2, of[1] // 2)  # a zoom of 200 % halves the room in pixels
+    for screen in OTHER_SCREENS:
+        show_as(page, "light", *screen)
+        assert problems(page) == [], screen
+    # a zoom of 200 % halves the room in pixels
+    show_as(page, "light", window[0] // 2, window[1] // 2)
     assert page.evaluate(TOO_WIDE) <= 0
-    look(page, "light", *of)
+    show_as(page, "light", *window)
     if path in PRINTED:
-        it_fits_on_paper(page)
-    if path in FOLDED:
-        the_keyboard_reaches_all(page)
+        require_fit_on_paper(page)
+    if path in TABBED_THROUGH:
+        require_all_by_keyboard(page)
 
 
-def the_point_is_seen(page: Page, path: str) -> None:
+def require_the_point_in_sight(page: Page, path: str) -> None:
     """Verdict, the one control and most of the figure; few words before the folds."""
     verdict, control = page.locator(VERDICT), page.locator(".st-key-main-control")
     expect(verdict).to_be_in_viewport(ratio=1)
-    said = [word for word in verdict.inner_text().split() if any(map(str.isalnum, word))]
-    assert 3 <= len(said) <= MOST_IN_VERDICT, " ".join(said)
+    words = [word for word in verdict.inner_text().split() if any(map(str.isalnum, word))]
+    assert 3 <= len(words) <= MOST_IN_VERDICT, " ".join(words)
     if control.count() and path != "/runs":
         expect(control).to_be_in_viewport(ratio=1)
     box, (_, height) = page.locator(FIGURE).first.bounding_box(), size_of(page)
@@ -168,7 +171,7 @@ def the_point_is_seen(page: Page, path: str) -> None:
     assert len(words_in_sight(page)) <= MOST_WORDS
 
 
-def it_fits_on_paper(page: Page) -> None:
+def require_fit_on_paper(page: Page) -> None:
     """There is no sidebar, and nothing is cut; figures are no wider than on screen."""
     widths = "[...document.querySelectorAll('.svg-container')].map(e => e.clientWidth)"
     on_screen, (width, height) = page.evaluate(widths), size_of(page)
@@ -184,7 +187,7 @@ def it_fits_on_paper(page: Page) -> None:
         for before, after in zip(on_screen, page.evaluate(widths), strict=True):
             assert after <= min(max(before, 1) + 1, room), paper
         page.evaluate("dispatchEvent(new Event('afterprint'))")
-        look(page, "light", width, height)
+        show_as(page, "light", width, height)
 
 
 @pytest.mark.parametrize("size", ["desktop"])
@@ -201,8 +204,8 @@ def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: 
         expect(page.get_by_role("heading", name=QUESTIONS[path])).to_be_visible(timeout=60_000)
     ready(page)
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    for scheme, width, height in LOOKS:
-        look(page, scheme, width, height)
+    for scheme, width, height in SCREENS:
+        show_as(page, scheme, width, height)
         assert page.locator('[data-testid="stException"]').count() == 0
         assert page.evaluate(TOO_WIDE) <= 0, width
         if width != 1920:
@@ -210,13 +213,13 @@ def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: 
             rules = ["color-contrast"] if scheme == "dark" else []
             assert grave(page, *rules) == [], (scheme, width)
     assert page.evaluate(MOVING) == 0
-    look(page, "light", 1440, 900)
+    show_as(page, "light", 1440, 900)
     if path == "/completion":
-        it_fits_on_paper(page)
-    the_keyboard_reaches_all(page)
+        require_fit_on_paper(page)
+    require_all_by_keyboard(page)
 
 
-def the_keyboard_reaches_all(page: Page) -> None:
+def require_all_by_keyboard(page: Page) -> None:
     page.evaluate(
         """() => {
             const wanted = 'input, button, select, textarea, summary, a[href], [role="slider"], '
@@ -242,12 +245,12 @@ def the_keyboard_reaches_all(page: Page) -> None:
     assert count > 10
     for k in range(2 * count + 40):
         page.keyboard.press("Tab")
-        if k % 20 == 19 and not missed(page):
+        if k % 20 == 19 and not not_reached(page):
             break
-    assert missed(page) == []
+    assert not_reached(page) == []
 
 
-def missed(page: Page) -> list[str]:
+def not_reached(page: Page) -> list[str]:
     """Controls that have not had the keyboard's focus yet."""
     found: list[str] = page.evaluate(
         """() => window.controls.filter(e => !window.reached.has(e)
@@ -269,7 +272,7 @@ def test_a_page_presented(visit: Page, app_url: str, path: str, size: str) -> No
     """
     page = visit
     page.emulate_media(color_scheme="light")
-    seen(page, address(app_url + path, present="true"))
+    open_whole(page, address(app_url + path, present="true"))
     expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
     assert page.locator('[data-testid="stMain"] details:visible').count() == 0
     large = page.locator(f"{VERDICT} p").evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
@@ -277,17 +280,17 @@ def test_a_page_presented(visit: Page, app_url: str, path: str, size: str) -> No
     bar = page.locator(BAR).bounding_box()
     figure = page.locator(".stPlotlyChart").first.bounding_box()
     assert figure["y"] + figure["height"] <= bar["y"] + 1
-    assert figure["height"] >= LESS_HIGH.get(path, 0.65) * size_of(page)[1]
+    assert figure["height"] >= LEAST_SHARE.get(path, 0.65) * size_of(page)[1]
     assert page.evaluate(SMALLEST_TEXT) >= 18
     assert problems(page) == []
     assert grave(page) == []
 
 
 def test_a_touch_meets_no_toolbar(profiles: dict[str, BrowserContext], app_url: str) -> None:
-    page = seen(profiles["phone"].new_page(), f"{app_url}/tradeoffs?t_view=frontier")
+    page = open_whole(profiles["phone"].new_page(), f"{app_url}/tradeoffs?t_view=frontier")
     page.locator(".stPlotlyChart").first.tap()
     assert page.locator(".modebar-container:visible").count() == 0
-    seen(page, f"{app_url}/papers")
+    open_whole(page, f"{app_url}/papers")
     page.locator('[data-testid="stDataFrame"]').first.tap()
     assert page.locator('[data-testid="stElementToolbar"]:visible').count() == 0
     page.close()
@@ -296,7 +299,7 @@ def test_a_touch_meets_no_toolbar(profiles: dict[str, BrowserContext], app_url: 
 def test_forced_colours_keep_the_verdict_and_the_controls(page: Page, app_url: str) -> None:
     """Windows's high contrast."""
     page.emulate_media(forced_colors="active")
-    seen(page, f"{app_url}/completion")
+    open_whole(page, f"{app_url}/completion")
     expect(page.locator(VERDICT)).to_be_visible()
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
@@ -305,6 +308,6 @@ def test_forced_colours_keep_the_verdict_and_the_controls(page: Page, app_url: s
 def test_another_language_of_the_browser_changes_nothing(browser: Browser, app_url: str) -> None:
     """A comma is no decimal point in an address, whatever the browser speaks."""
     context = browser.new_context(locale="de-DE")
-    page = seen(context.new_page(), f"{app_url}/mechanisms?m_variance=2.5")
+    page = open_whole(context.new_page(), f"{app_url}/mechanisms?m_variance=2.5")
     verdict_says(page, "variance 2.5")
     context.close()

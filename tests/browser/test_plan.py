@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_app import DRAWN, arrive, press, ran, ready, verdict_says
-from tests.browser.test_every_page import VERDICT, seen
+from tests.browser.test_every_page import VERDICT, open_whole
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 def test_a_project_is_edited_linked_and_gone_on_with(
     page: Page, app_url: str, tmp_path: Path
 ) -> None:
-    seen(page, f"{app_url}/plan?n_kind=project&tab=numbers")
+    open_whole(page, f"{app_url}/plan?n_kind=project&tab=numbers")
     verdict_says(page, "bring the total ε to 1.77")
     table = page.get_by_test_id("stDataFrame").first
     ready(page)

@@ -7,14 +7,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_app import grave, press, ran, reads, ready, verdict_says
-from tests.browser.test_every_page import TOO_WIDE, VERDICT, seen
+from tests.browser.test_every_page import TOO_WIDE, VERDICT, open_whole
 from tests.browser.test_tasks import menu, slid
 
 pytestmark = pytest.mark.browser
 
 
 def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/?present=true")
+    open_whole(page, f"{app_url}/?present=true")
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     verdict_says(page, "At ε = 1,")
     expect(page.get_by_role("button", name="Next page")).to_be_enabled()
@@ -48,7 +48,7 @@ PRESS_AT_ONCE = """() => {
 def test_an_arrow_pressed_before_the_slider_followed_goes_one_step(
     page: Page, app_url: str
 ) -> None:
-    seen(page, f"{app_url}/?present=true&home_epsilon=1.5")
+    open_whole(page, f"{app_url}/?present=true&home_epsilon=1.5")
     verdict_says(page, "At ε = 1.5,")
     page.evaluate(PRESS_AT_ONCE)
     page.keyboard.press("ArrowRight")
@@ -64,7 +64,7 @@ def test_a_lesson_shows_figure_and_question_at_once(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     for step in ("/?lesson=epsilon&step=2", "/factorization?lesson=cost&step=3"):
-        seen(page, app_url + step)
+        open_whole(page, app_url + step)
         expect(page.locator(VERDICT)).to_be_in_viewport(ratio=1)
         expect(page.get_by_role("radiogroup").first).to_be_in_viewport(ratio=0.9)
         expect(page.get_by_role("button", name="Next")).to_be_in_viewport(ratio=1)
@@ -72,8 +72,8 @@ def test_a_lesson_shows_figure_and_question_at_once(
         lesson = page.locator(".st-key-lesson").bounding_box()
         assert lesson is not None
         # beside the box, or above it on a phone
-        seen_to = lesson["y"] if width < 500 else float(height)
-        assert seen_to - box["y"] >= 60, (box, lesson)
+        visible_to = lesson["y"] if width < 500 else float(height)
+        assert visible_to - box["y"] >= 60, (box, lesson)
         assert grave(page) == [], step
         assert page.evaluate(TOO_WIDE) <= 0, step
         ran(page, lambda: page.get_by_role("radiogroup").first.locator("label").first.click())
@@ -85,7 +85,7 @@ def test_a_game_presented_shows_its_rounds_on_a_projector(
     page: Page, app_url: str, query: str
 ) -> None:
     page.set_viewport_size({"width": 1024, "height": 768})
-    seen(page, f"{app_url}/game?present=true&{query}")
+    open_whole(page, f"{app_url}/game?present=true&{query}")
     ran(page, lambda: page.locator(".st-key-guess-in button").click())
     rounds = page.get_by_text("Last ten").bounding_box()
     bar = page.locator(".st-key-presenter-bar").bounding_box()
@@ -102,7 +102,7 @@ def test_a_presented_run_is_replayed_above_the_bar(
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
-    seen(page, f"{app_url}/completion?run=1&present=true")
+    open_whole(page, f"{app_url}/completion?run=1&present=true")
     verdict_says(page, "After iteration", timeout=180_000)
     replay, bar, figure = (
         page.locator(name).first.bounding_box()
@@ -114,7 +114,7 @@ def test_a_presented_run_is_replayed_above_the_bar(
 
 
 def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
-    seen(page, f"{app_url}/plan?n_kind=project&lesson=cost&step=5")
+    open_whole(page, f"{app_url}/plan?n_kind=project&lesson=cost&step=5")
     ran(page, lambda: page.get_by_text("more accurate, not more private").click())
     press(page, "Finish")
     verdict_says(page, "You answered 1 of 5 questions correctly")
@@ -126,7 +126,7 @@ def test_a_lesson_ends_with_a_score_to_keep(page: Page, app_url: str) -> None:
 def test_a_handout_is_one_file_with_the_figures_and_a_notebook_has_the_page(
     browser: Browser, page: Page, app_url: str, tmp_path: Path
 ) -> None:
-    seen(page, f"{app_url}/mechanisms?m_variance=3&m_delta=0.01")
+    open_whole(page, f"{app_url}/mechanisms?m_variance=3&m_delta=0.01")
     with page.expect_download() as saved:
         press(page, "Handout (HTML)")
     file = tmp_path / "handout.html"
@@ -141,19 +141,19 @@ def test_a_handout_is_one_file_with_the_figures_and_a_notebook_has_the_page(
     assert "delta = 1.0, 0.01" in cells[-1].source
     context = browser.new_context(offline=True)
     offline = context.new_page()
-    asked: list[str] = []
-    offline.on("request", lambda sent: asked.append(sent.url))
+    requests: list[str] = []
+    offline.on("request", lambda sent: requests.append(sent.url))
     offline.goto(file.as_uri())
     expect(offline.get_by_role("heading", name="Which noise, and how much?")).to_be_visible()
     reads(offline, "At equal variance 3")
     expect(offline.locator("svg.main-svg").first).to_be_visible()
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
     context.close()
 
 
 def test_back_returns_to_a_page_with_its_settings(page: Page, app_url: str) -> None:
     """A link with names in the place of titles is translated; Back leads out of it at once."""
-    seen(page, app_url)
+    open_whole(page, app_url)
     menu(page, "Budget")
     page.go_back()
     expect(page.get_by_role("heading", name="How much noise hides one person?")).to_be_visible()

@@ -75,7 +75,7 @@ async def run_one(app: App, seed: int) -> Visitor:
     async with Visitor(app.url) as visitor:
         before = len(ends(app))
         await visitor.open("completion", SHORT.format(seed))
-        await until(lambda: len(ends(app)) > before and not visitor.waits)
+        await until(lambda: len(ends(app)) > before and not visitor.may_draw)
         assert visitor.errors == []
         return visitor
 

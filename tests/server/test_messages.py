@@ -54,7 +54,7 @@ def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -
                 # scripts of one visit that overtake each other are another matter, and its own
                 if "reruns" not in name and app.log.read_bytes().count(b"Traceback") > before:
                     noisy.append(name)
-            await until(lambda: ends(app) == ["done"] and not working.waits)
+            await until(lambda: ends(app) == ["done"] and not working.may_draw)
             await working.open("completion", JOB)  # drawn again: the result stands
             assert working.errors == []
             assert not shown(working, "Example")
@@ -75,16 +75,16 @@ def test_results_and_files_stand_when_the_connection_was_lost(app: App) -> None:
             return bytes(answer.read())
 
     async def handout(visitor: Visitor) -> str:
-        await visitor.send(visitor.asking(HANDOUT))
-        return await visitor.made()
+        await visitor.send(visitor.request_for(HANDOUT))
+        return await visitor.made_file()
 
     async def tell() -> None:
         async with Visitor(app.url) as visitor, Visitor(app.url) as other:
             before = len(ends(app))
             await visitor.open("completion", JOB.replace("300&n", "5&n"))
-            await until(lambda: len(ends(app)) > before and not visitor.waits)
+            await until(lambda: len(ends(app)) > before and not visitor.may_draw)
             visitor.texts.clear()
-            await visitor.again()
+            await visitor.reconnect()
             assert shown(visitor, "has RMSE")
             await visitor.open("mechanisms")
             address = await handout(visitor)

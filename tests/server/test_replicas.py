@@ -124,7 +124,7 @@ def test_one_address_for_two_replicas(tmp_path: Path) -> None:
                 await until(lambda: visitor.lost)
                 while True:  # as a browser tries again and again
                     with suppress(OSError, EOFError, asyncio.TimeoutError):
-                        await visitor.again()
+                        await visitor.reconnect()
                         break
                     await asyncio.sleep(0.2)
                 assert visitor._cookie.partition("REPLICA=")[2][0] == "ba"[k]

@@ -15,7 +15,7 @@ from dpmc_core.experiments.store.records import PassingRuns, Record, Runs
 from dpmc_core.experiments.studies.spec import StudySpec, overall_epsilon
 from dpmc_core.experiments.sweeps.spec import Planned
 from dpmc_core.experiments.sweeps.sweep import finished, sweep
-from dpmc_core.experiments.sweeps.tradeoff import Number, Point, points_of
+from dpmc_core.experiments.sweeps.tradeoff import Lines, Number, Point, points_of
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.intervals import t_half_width
@@ -43,7 +43,7 @@ class StudyResult:
         return len(self.runs) == self.total
 
     @cached_property
-    def _points(self) -> dict[str, list[Point]]:
+    def _points(self) -> Lines:
         of_ratings = self.spec.room == "completion"
         names = self.spec.study.measures if of_ratings else _OF_FACTORS
         points = {m: points_of(self.runs, m, _NUMBERS[m]) for m in names}
@@ -55,9 +55,9 @@ class StudyResult:
         """
         return self._points[measure or next(iter(self._points))]
 
-    def lines(self, measure: str = "") -> dict[str, list[Point]]:
+    def lines(self, measure: str = "") -> Lines:
         """The points of each line, in order of x."""
-        out: dict[str, list[Point]] = {}
+        out: Lines = {}
         for point in self.points(measure):
             out.setdefault(point.series, []).append(point)
         return {name: sorted(points, key=lambda p: p.x) for name, points in out.items()}

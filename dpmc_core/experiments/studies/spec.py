@@ -23,7 +23,7 @@ from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
 from dpmc_core.metrics import RECALL_AT
 from dpmc_core.wording import JsonObject
 
-Lines = Callable[[Settings], list["Cell"]]
+CellsOf = Callable[[Settings], list["Cell"]]
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 RIVALS = {
@@ -336,7 +336,7 @@ def _by_corruption(s: Settings) -> list[Cell]:
     ]
 
 
-COMPLETION: dict[str, Lines] = {
+COMPLETION: dict[str, CellsOf] = {
     "epsilon": _by_epsilon,
     "people": _by_users,
     "items": _by_share,
@@ -355,7 +355,7 @@ COMPLETION: dict[str, Lines] = {
     "recall-rank": _by_rank,
     "recall-items": _by_share,
 }
-FACTORIZATION: dict[str, Lines] = {
+FACTORIZATION: dict[str, CellsOf] = {
     "epsilon": _parts_by_epsilon,
     "rounds": _by_round,
     "start": _by_start,
@@ -400,7 +400,7 @@ class Study:
     log_y: bool = False
 
 
-_LINES = {"completion": COMPLETION, "factorization": FACTORIZATION}
+_CELLS = {"completion": COMPLETION, "factorization": FACTORIZATION}
 
 
 STUDIES: dict[str, dict[str, Study]] = {
@@ -408,7 +408,7 @@ STUDIES: dict[str, dict[str, Study]] = {
         name: typed(Study, raw, f"data/studies.toml, {name}")
         for name, raw in facts("studies")[room].items()
     }
-    for room in _LINES
+    for room in _CELLS
 }
 
 
@@ -543,7 +543,7 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
     ``possible``: without those that its data cannot have.
     """
     settings = {n: v for n, v in spec.settings if n != "algorithm"} | {"task": spec.task}
-    points = [c for c in _LINES[spec.room][spec.kind](settings) if not possible or _possible(c)]
+    points = [c for c in _CELLS[spec.room][spec.kind](settings) if not possible or _possible(c)]
     places = defaultdict[str, list[float]](list)
     for cell in points:
         places[cell.series].append(cell.x)

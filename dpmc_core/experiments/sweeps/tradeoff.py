@@ -129,6 +129,9 @@ class Point:
         return tabled
 
 
+Lines = dict[str, list[Point]]  # of a study, by their names
+
+
 def points_of(
     runs: Sequence[tuple[Planned, Record]],
     measure: str = "",

@@ -26,7 +26,7 @@ from dpmc_core.experiments.worker.cluster import (
     check_scheduler,
 )
 from dpmc_core.experiments.worker.process import ALL, Share, interrupts_held
-from dpmc_core.experiments.worker.worker import Steps, Worker
+from dpmc_core.experiments.worker.worker import Outcome, Outcomes, Steps, Worker
 from dpmc_core.metrics.factors import mean_score, tc_w2v
 
 _PATIENCE = 60.0  # seconds for which a cluster may have no worker at all
@@ -41,7 +41,7 @@ _TURN_HERE = 0.2  # seconds of runs that a process of this machine is given at o
 
 
 # what a generator of steps yields for specs, on one worker, which is kept or not
-_Draw = Callable[[Steps, Sequence[Any], bool], Iterator[tuple[int, Any, bool]]]
+_Draw = Callable[[Steps, Sequence[Any], bool], Iterator[Outcome]]
 
 
 def _turns(runs: int, jobs: int, longest: int) -> list[int]:
@@ -151,9 +151,7 @@ class Workers:
 
         yield from self._served(serve, min(self.jobs, len(specs)), keep=not self._remote)
 
-    def latest(
-        self, steps: Steps, specs: Sequence[Any]
-    ) -> Generator[tuple[int, Any, bool] | None, None, None]:
+    def latest(self, steps: Steps, specs: Sequence[Any]) -> Outcomes:
         """As ``Worker.draw``, with a worker for each of ``specs``: the first call's first has the
         same worker as the next call's first, as long as nobody else waits for its place on a
         cluster.
@@ -161,7 +159,7 @@ class Workers:
         None where nothing was for half a second. Raises as ``records``.
         """
 
-        def serve(number: int, drawn: _Draw) -> Iterator[tuple[int, Any, bool]]:
+        def serve(number: int, drawn: _Draw) -> Iterator[Outcome]:
             for _, result, last in drawn(steps, specs[number : number + 1], True):
                 yield number, result, last
 

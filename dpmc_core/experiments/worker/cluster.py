@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -18,7 +18,13 @@ from dpmc_core.datasets.own.sets import OwnSet
 from dpmc_core.errors import DPMCError, ParameterError
 from dpmc_core.experiments.worker.process import ALL, LocalProcess, Process, Share
 from dpmc_core.experiments.worker.remote import RemoteProcess, answered, silence_dask, workers_of
-from dpmc_core.experiments.worker.worker import Steps, Worker, WorkerError, WorkerLostError
+from dpmc_core.experiments.worker.worker import (
+    Outcomes,
+    Steps,
+    Worker,
+    WorkerError,
+    WorkerLostError,
+)
 
 _PATIENCE = 5.0  # seconds that a scheduler has to answer
 
@@ -215,7 +221,7 @@ class ClusterWorker(Worker):
         keep: bool = False,
         private: bool = False,
         together: bool = False,
-    ) -> Generator[tuple[int, Any, bool] | None, None, None]:
+    ) -> Outcomes:
         """See ``Worker.draw``. With ``keep`` a process that saw nobody's own data stays, with its
         place on the cluster, for the next ``draw`` or until it is closed. Specs go one after the
         other, ``together`` or not: what a lost worker has finished need not be made again.

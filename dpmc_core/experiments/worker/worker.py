@@ -48,6 +48,9 @@ _WORKED_OUT = ("statement", "against_baseline", "coherence")  # slow properties 
 
 
 Steps = Callable[[Any], Iterator[Any]]  # a generator of results of a spec, by its module and name
+# a spec's number, a result of it (None: the one before), and whether it was its last
+Outcome = tuple[int, Any, bool]
+Outcomes = Generator[Outcome | None, None, None]
 
 
 class WorkerError(DPMCError):
@@ -148,7 +151,7 @@ class Worker:
         keep: bool = False,
         private: bool = False,
         together: bool = False,
-    ) -> Generator[tuple[int, Any, bool] | None, None, None]:
+    ) -> Outcomes:
         """What the generator ``steps`` yields for each of ``specs``, which see ``sets``, with the
         spec's number and whether it was its last (then None stands for the one before):
         the latest a few times a second, the last of each always, and None every tenth of a second

@@ -26,14 +26,14 @@ from pages.parts.server import jobs, sandbox
 from pages.parts.ui import controls, declared, on_screen
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import code, download
-from pages.parts.ui.run_panel import Look, Panel, panel
+from pages.parts.ui.run_panel import Button, Panel, draw_panel
 
 _NO_PROOF = "A tighter attack may exist; an audit never proves that a mechanism is private."
-_LOOK = Look(
+_BUTTON = Button(
     label="Attack",
     key="x_go",
     flag="audit",
-    used="audit-linked",
+    used_key="audit-linked",
     changed="The settings have changed since this attack; press *Attack* to use them.",
     quiet=True,
     strict=False,
@@ -42,7 +42,7 @@ _LOOK = Look(
 
 def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
     """Draw the panel; what is wrong with the settings stands higher on the page."""
-    panel(
+    draw_panel(
         Panel(
             kind="audit",
             wanted=() if spec is None else (spec,),
@@ -54,7 +54,7 @@ def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
             while_running=lambda job: _going_on(job, spec),
             ended=_ended,
             row=row,
-            look=_LOOK,
+            button=_BUTTON,
         )
     )
 

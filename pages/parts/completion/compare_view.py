@@ -23,7 +23,7 @@ from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import download, show_table, unbroken
-from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
+from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
 
 _ACROSS = 3  # accounts side by side
 _FEW_STEPS = 3  # nothing to replay
@@ -331,7 +331,7 @@ def export(results: list[Named]) -> None:
 def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run up to six configurations, and compare their predictions."""
     clip = request.clip
-    panel(
+    draw_panel(
         Panel(
             kind="run",
             wanted=built.specs,

@@ -29,7 +29,7 @@ from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import Drawn, bars, draw, figure, of_results, show
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, lowered
 from pages.parts.ui.on_screen import code, download, show_table
-from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
+from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
 from pages.parts.ui.series import Line, named_lines
 
 _FEW_STEPS = 3
@@ -513,7 +513,7 @@ def _title(spec: RunSpec) -> str:
 
 def recommend(built: Built, row: DeltaGenerator) -> None:
     """Run up to three configurations, and compare what they recommend."""
-    panel(
+    draw_panel(
         Panel(
             kind="recommend",
             wanted=built.specs,
@@ -544,7 +544,7 @@ def lists_at_each_epsilon(built: Built, row: DeltaGenerator) -> None:
         for s in built.specs
         for epsilon in _EPSILONS
     )
-    panel(
+    draw_panel(
         Panel(
             kind="lists",
             wanted=wanted,

@@ -25,12 +25,12 @@ from dpmc_core.experiments.studies.engine import (
 )
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.spec import Planned
-from dpmc_core.experiments.sweeps.tradeoff import Point
+from dpmc_core.experiments.sweeps.tradeoff import Lines, Point
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask
 from pages.parts.frame.page import observations, tab, verdict
-from pages.parts.frame.study import QUIET, Built, Lines, Study, study_curves, total_of
+from pages.parts.frame.study import QUIET, Built, Study, study_curves, total_of
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.looks import LINES, Identity, curve, lowered, name_above

@@ -32,7 +32,7 @@ from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import download, show_table
 from pages.parts.ui.pictures import sized
-from pages.parts.ui.run_panel import Example, Panel, example_runs, panel
+from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
 
 
 def factor_verdict(items: Sequence[Learned]) -> str:
@@ -607,7 +607,7 @@ def introduction(request: Asked) -> None:
 
 def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run the methods side by side, and show what each learned."""
-    panel(
+    draw_panel(
         Panel(
             kind="factors",
             wanted=built.specs,

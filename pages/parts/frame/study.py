@@ -12,7 +12,7 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.studies.engine import StudyResult, bound_on
 from dpmc_core.experiments.studies.spec import MEASURES, StudySpec
-from dpmc_core.experiments.sweeps.tradeoff import Point
+from dpmc_core.experiments.sweeps.tradeoff import Lines
 from dpmc_core.wording import three
 from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
@@ -21,7 +21,7 @@ from pages.parts.ui.figures import Drawn, draw, of_results, show
 from pages.parts.ui.labels import spaced_ticks
 from pages.parts.ui.looks import BEST, FACTORIZATIONS, IDENTITY, LINES, Identity
 from pages.parts.ui.on_screen import code, download
-from pages.parts.ui.run_panel import Example, Panel, panel
+from pages.parts.ui.run_panel import Example, Panel, draw_panel
 from pages.parts.ui.series import Line, named_lines
 
 
@@ -32,9 +32,6 @@ class Built:
     specs: tuple[RunSpec, ...] = ()
     study: StudySpec | None = None
     problem: str = ""
-
-
-Lines = dict[str, list[Point]]
 
 
 def total_of(spec: StudySpec) -> str:
@@ -159,7 +156,7 @@ class Study:
     def panel(self, question: str, built: Built, row: DeltaGenerator) -> None:
         """Run the many runs of one question, and show their figure."""
         wanted, stored = built.study, example(self.room, question).study
-        panel(
+        draw_panel(
             Panel(
                 kind=f"{self.name}-{question}",
                 wanted=() if wanted is None else (wanted,),

@@ -12,7 +12,7 @@ import streamlit as st
 from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
 from pages.parts.ui import controls, glossary, on_screen
-from pages.parts.ui.run_panel import Look
+from pages.parts.ui.run_panel import Button
 
 # the first answer to each question, which is scored, and the last; whether the box is folded
 _ANSWERS, _FOLDED = "lesson-answers", "lesson-is-folded"
@@ -80,7 +80,7 @@ def begin(name: str, step: int = 1) -> None:
     path, place = f"{to.page}.py", {"lesson": name, "step": str(step)}
     if "run" in to.settings:
         place["run"] = "1"
-        st.session_state.pop(Look.used, None)  # each such step runs
+        st.session_state.pop(Button.used_key, None)  # each such step runs
     if on_screen.presenting():
         place["present"] = "true"
     if (

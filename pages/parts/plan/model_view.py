@@ -33,7 +33,7 @@ from pages.parts.ui.figures import Drawn, draw, figure, level, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.looks import SOME_NOISE, Identity, curve, intervals, name_above
 from pages.parts.ui.on_screen import code, download
-from pages.parts.ui.run_panel import Look, Panel, draw_example, panel
+from pages.parts.ui.run_panel import Button, Panel, draw_example, draw_panel
 
 AXES = {"epsilon": "total ε", "n_users": "people"}
 VERDICTS = {  # by what runs decided
@@ -190,10 +190,10 @@ def model_form() -> tuple[ModelPlan | None, str]:
         return None, str(error)
 
 
-_LOOK = Look(
+_BUTTON = Button(
     label="Search",
     key="n_go",
-    used="plan-linked",
+    used_key="plan-linked",
     changed="The settings have changed since this search; press *Search* to use them.",
 )
 
@@ -203,7 +203,7 @@ def model_panel(row: DeltaGenerator) -> None:
     with row:
         plan, problem = model_form()
     controls.link_problems()
-    panel(
+    draw_panel(
         Panel(
             kind="plan",
             wanted=() if plan is None else (plan,),
@@ -216,7 +216,7 @@ def model_panel(row: DeltaGenerator) -> None:
             example=lambda: _show_kept_or_example(plan),
             row=row,
             hint="" if plan is None else _hint(plan),
-            look=_LOOK,
+            button=_BUTTON,
         )
     )
     _offer_own_data(plan)
@@ -272,7 +272,7 @@ def _show_kept_or_example(plan: ModelPlan | None) -> None:
         lambda: show_answer(some),
         same=plan is not None and some.plan.asks_the_same(plan),
         name="Stored example",
-        label=_LOOK.label,
+        label=_BUTTON.label,
         differs=plan is not None and some.plan.target != plan.target,
     )
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import closing, suppress
 from functools import partial
@@ -32,7 +32,7 @@ from dpmc_core.experiments.tasks.audit import audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.worker.cluster import WAITING
 from dpmc_core.experiments.worker.process import too_large
-from dpmc_core.experiments.worker.worker import Steps, Worker
+from dpmc_core.experiments.worker.worker import Outcome, Outcomes, Steps, Worker
 from dpmc_core.paths import reason
 from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import search
@@ -99,7 +99,7 @@ def start_many(kind: str, spec: SweepSpec | StudySpec | ModelPlan, store: Runs) 
         workers = queue.many(RUNS_AT_ONCE, job.sets)
         results = _MANY[type(spec)](spec, store, workers=workers)
 
-        def drawn() -> Iterator[tuple[int, Any, bool] | None]:
+        def drawn() -> Outcomes:
             for result in results:
                 job.progress = _runs_of(result)
                 # a search that has looked nowhere yet is no result
@@ -262,7 +262,7 @@ def _make(
         of_these.cancel()
 
 
-def _drawn_here(specs: tuple[RunSpec, ...]) -> Generator[tuple[int, Any, bool] | None, None, None]:
+def _drawn_here(specs: tuple[RunSpec, ...]) -> Outcomes:
     for k, spec in enumerate(specs):
         for result in watched(spec):
             yield k, result, False
@@ -285,7 +285,7 @@ def _drawn(
 
 def _follow(
     job: Job,
-    results: Iterable[tuple[int, Any, bool] | None],
+    results: Iterable[Outcome | None],
     worker: Worker | Workers,
     progress_of: Callable[[int, Any], tuple[int, int]],
     box: Box,

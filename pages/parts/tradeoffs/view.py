@@ -27,7 +27,7 @@ from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download, show_table
 from pages.parts.ui.on_screen import points as bullets
-from pages.parts.ui.run_panel import Panel, draw_example, note_quick_look, panel
+from pages.parts.ui.run_panel import Panel, draw_example, draw_panel, note_quick_look
 
 SLIDES = {
     "user": "Privacy and accuracy",
@@ -43,11 +43,11 @@ def present() -> None:
     with control():
         slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
         presenter.steps("t_slide", list(SLIDES))
-    of = example("tradeoffs", slide)
-    views("curves", of.points, axis_of(of.spec), example=slide)
+    stored = example("tradeoffs", slide)
+    views("curves", stored.points, axis_of(stored.spec), example=slide)
     st.caption(
-        f"{standing(of.points)} Stored results of {of.metadata['runs']} runs ({of.spec.seeds} "
-        f"repetitions of each point), made on {of.metadata['date']}."
+        f"{standing(stored.points)} Stored results of {stored.metadata['runs']} runs "
+        f"({stored.spec.seeds} repetitions of each point), made on {stored.metadata['date']}."
     )
 
 
@@ -73,7 +73,7 @@ class Live:
         spec, quick = self.spec, self.request.quick
         _, n_finished, of_file = self.stored
         runs = 0 if spec is None else how_many(spec)
-        panel(
+        draw_panel(
             Panel(
                 kind="sweep",
                 wanted=() if spec is None else (spec,),
@@ -132,11 +132,12 @@ class Live:
         request, spec = self.request, self.request.spec
         name = "user" if request.protect == "user" else f"rating-{request.by}"
         name = "people" if request.vary == "people" else name
-        of = example("tradeoffs", name)
+        stored = example("tradeoffs", name)
         draw_example(
-            f"{of.metadata['runs']} runs on {of.metadata['about']}, {of.spec.seeds} repetitions",
-            lambda: self._views(of.spec, of.points, example=name),
-            same=spec == of.spec,
+            f"{stored.metadata['runs']} runs on {stored.metadata['about']}, "
+            f"{stored.spec.seeds} repetitions",
+            lambda: self._views(stored.spec, stored.points, example=name),
+            same=spec == stored.spec,
             name="Stored example",
             also=f" {_finished_runs(spec, n_finished)} are finished."
             if n_finished and spec

@@ -21,23 +21,23 @@ from pages.parts.server.progress import span, standing
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.looks import LETTERS
 
-_SEEDS = 10_000  # that are drawn: short enough to be read out
-_LONG = 30.0  # seconds from which on a quick look is worth it
-_EVERY = 0.5  # seconds between two looks at a running job
-_FIRST = 0.2  # the same while it computes and nothing of it is drawn
-_PATIENCE = 0.4  # seconds that a script waits for a first result
+_MOST_SEED = 10_000  # that are drawn: short enough to be read out
+_WORTH_A_QUICK_LOOK = 30.0  # seconds from which on a quick look is worth it
+_BETWEEN_LOOKS = 0.5  # seconds between two looks at a running job
+_BETWEEN_FIRST_LOOKS = 0.2  # the same while it computes and nothing of it is drawn
+_FOR_A_FIRST_RESULT = 0.4  # seconds that a script waits for a first result
 _COMPARED = ("run", "recommend")  # kinds of jobs whose runs have letters
-_LOOK = 0.1  # seconds between looks at whether the page is to run again
-_SHOWN = "example-shown"  # in the session: which one was drawn last
-_NEXT = "run-next"  # in the session: that the next script runs
+_BETWEEN_EXAMPLE_LOOKS = 0.1  # seconds between looks at whether the page is to run again
+_EXAMPLE_SHOWN = "example-shown"  # in the session: which one was drawn last
+_RUN_NEXT = "run-next"  # in the session: that the next script runs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """What a panel is called, for visitors and in the address.
+class Button:
+    """The button of a panel, and how an address presses it.
 
-    The button has a ``label`` and a ``key``. ``flag`` is the parameter of an address that runs,
-    ``used`` the key that remembers that this was done in this visit. ``changed`` is said where
+    It has a ``label`` and a ``key``. ``flag`` is the parameter of an address that runs,
+    ``used_key`` the key that remembers that this was done in this visit. ``changed`` is said where
     results are of other settings. ``quiet``: the page itself says what the problem is.
     ``strict``: an address runs once whatever it asks for, and not where it asks for what could
     not be had; else it runs as soon as its settings can be.
@@ -46,7 +46,7 @@ class Look:
     label: str = "Run"
     key: str = "go"
     flag: str = "run"
-    used: str = "linked"
+    used_key: str = "linked"
     changed: str = "The settings have changed since this run; press *Run* to compute with them."
     quiet: bool = False
     strict: bool = True
@@ -98,39 +98,39 @@ class Panel:
     while_running: Callable[[jobs.Job], None] | None = None
     ended: Callable[[jobs.Job], None] | None = None
     in_store: bool = False
-    look: Look = Look()
+    button: Button = Button()
 
     def asks(self, job: Job) -> bool:
         """Say whether ``job`` is what is asked for, whole or for a quick look."""
         return job.specs in (self.wanted, self.quick)
 
 
-def panel(of: Panel) -> None:
+def draw_panel(panel: Panel) -> None:
     """Draw a panel."""
-    job = jobs.current(of.kind)
-    specs = _buttons(of) or _linked(of)
-    if specs and not of.problem:
-        st.session_state[of.look.used] = True
-        if not any(spec.may_be_secret for spec in of.wanted):
-            st.query_params[of.look.flag] = "1" if specs == of.wanted else "quick"
+    job = jobs.current(panel.kind)
+    specs = _buttons(panel) or _linked(panel)
+    if specs and not panel.problem:
+        st.session_state[panel.button.used_key] = True
+        if not any(spec.may_be_secret for spec in panel.wanted):
+            st.query_params[panel.button.flag] = "1" if specs == panel.wanted else "quick"
         try:
-            job = _started(of.kind, specs)
-            job.address = _address(of.look.flag)
+            job = _started(panel.kind, specs)
+            job.address = _address(panel.button.flag)
         except DPMCError as error:
             st.error(controls.reword(run_store.public_message(error)))
         else:
             # most first results are there at once: drawn now, they need no second script
-            job.drawn = job.wait_for_result(_PATIENCE)
+            job.drawn = job.wait_for_result(_FOR_A_FIRST_RESULT)
             if not job.active:  # what stands above is of a job that goes on
                 st.rerun()
     if job is None:
-        if of.look.strict:
-            st.query_params.pop(of.look.flag, None)
-        _example(of)
+        if panel.button.strict:
+            st.query_params.pop(panel.button.flag, None)
+        _example(panel)
     elif job.active:
-        _show_running(of, job)
+        _show_running(panel, job)
     else:
-        _show_ended(of, job)
+        _show_ended(panel, job)
 
 
 def _started(kind: str, specs: tuple[Any, ...]) -> Job:
@@ -152,61 +152,61 @@ def note_quick_look(repetitions: int) -> None:
     on_screen.now().note = f"Quick look ({repetitions} repetitions): "
 
 
-def _buttons(of: Panel) -> tuple[Any, ...]:
+def _buttons(panel: Panel) -> tuple[Any, ...]:
     """Draw the buttons, and what is wrong with the settings; return the specs of the pressed."""
-    look = of.look
-    with of.row:
-        guess = (
+    button = panel.button
+    with panel.row:
+        seconds = (
             math.nan
-            if of.problem
-            else of.left * progress.seconds(of.wanted, jobs.at_once(of.wanted))
+            if panel.problem
+            else panel.left * progress.seconds(panel.wanted, jobs.at_once(panel.wanted))
         )
-        about = "" if math.isnan(guess) else span(guess)
+        about = "" if math.isnan(seconds) else span(seconds)
         pressed = st.button(
-            look.label,
+            button.label,
             icon=":material/play_arrow:",
             type="primary",
-            disabled=bool(of.problem),
-            key=look.key,
-            help=of.hint or None,
+            disabled=bool(panel.problem),
+            key=button.key,
+            help=panel.hint or None,
             shortcut="G" if on_screen.presenting() else None,
             on_click=_draw_seed,
-            args=(of.seed,),
+            args=(panel.seed,),
         )
         if about:
             st.caption(about, width="content")
-        looked = False
-        if of.quick and guess > _LONG and not _finished(of):
-            looked = st.button(
+        quick_pressed = False
+        if panel.quick and seconds > _WORTH_A_QUICK_LOOK and not _finished(panel):
+            quick_pressed = st.button(
                 "Quick look",
-                key=f"{look.key}-quick",
-                help=f"{of.repetitions} repetitions at both ends and in the middle. They count: "
-                f"*{look.label}* makes only the others.",
+                key=f"{button.key}-quick",
+                help=f"{panel.repetitions} repetitions at both ends and in the middle. They count: "
+                f"*{button.label}* makes only the others.",
             )
-            guess = of.quick_left * progress.seconds(of.quick, jobs.at_once(of.quick))
-            st.caption(span(guess), width="content")
-    if of.problem and not look.quiet:
-        st.error(controls.reword(of.problem), icon=":material/error:")
-    pressed |= st.session_state.pop(_NEXT, False)
-    return of.wanted if pressed else of.quick if looked else ()
+            seconds = panel.quick_left * progress.seconds(panel.quick, jobs.at_once(panel.quick))
+            st.caption(span(seconds), width="content")
+    if panel.problem and not button.quiet:
+        st.error(controls.reword(panel.problem), icon=":material/error:")
+    pressed |= st.session_state.pop(_RUN_NEXT, False)
+    return panel.wanted if pressed else panel.quick if quick_pressed else ()
 
 
-def _finished(of: Panel) -> bool:
+def _finished(panel: Panel) -> bool:
     """Say whether results of these settings stand, whole or of a quick look."""
-    job = _standing(of)
-    return job is not None and job.state == "done" and of.asks(job)
+    job = _standing(panel)
+    return job is not None and job.state == "done" and panel.asks(job)
 
 
 def run_next(seed: str) -> None:
     """Have the page's panel run in the next script, as if its button had been pressed."""
-    st.session_state[_NEXT] = True
+    st.session_state[_RUN_NEXT] = True
     _draw_seed(seed)
 
 
 def _draw_seed(seed: str) -> None:
     """Draw another seed for the box called ``seed``, unless the visitor holds it."""
     if seed and seed in st.session_state and st.session_state.get(f"new_{seed}"):
-        st.session_state[seed] = secrets.randbelow(_SEEDS)
+        st.session_state[seed] = secrets.randbelow(_MOST_SEED)
 
 
 # what an address may hold besides settings of a run
@@ -222,20 +222,20 @@ def untouched() -> bool:
     return not set(st.query_params) - {*_NO_SETTINGS, *_QUESTIONS}
 
 
-def _example(of: Panel) -> None:
+def _example(panel: Panel) -> None:
     """Draw the example; where the settings are others, nobody can take it for theirs."""
-    one = of.example
+    one = panel.example
     if isinstance(one, Example):
-        same = of.wanted == one.specs
-        draw_example(one.about, one.draw, same=same, label=of.look.label, differs=one.differs)
+        same = panel.wanted == one.specs
+        draw_example(one.about, one.draw, same=same, label=panel.button.label, differs=one.differs)
     else:
         one()
-    st.session_state[_SHOWN] = _name(of)  # all of it: a script may end before
+    st.session_state[_EXAMPLE_SHOWN] = _example_key(panel)  # all of it: a script may end before
 
 
-def _name(of: Panel) -> Any:
+def _example_key(panel: Panel) -> Any:
     """Tell its example from others."""
-    return of.kind, of.example.specs if isinstance(of.example, Example) else None
+    return panel.kind, panel.example.specs if isinstance(panel.example, Example) else None
 
 
 def draw_example(
@@ -276,99 +276,101 @@ def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
     results = jobs.example(specs)
     if not results.done():
         with st.spinner("Computing the example…"):
-            while not wait([results], _LOOK).done:
-                st.session_state.get(_SHOWN)  # where a script ends when another is to run
+            while not wait([results], _BETWEEN_EXAMPLE_LOOKS).done:
+                st.session_state.get(_EXAMPLE_SHOWN)  # where a script ends when another is to run
     # those that were left for somebody's run are asked for again
     return example_runs(specs) if results.cancelled() else results.result()
 
 
-def _linked(of: Panel) -> tuple[Any, ...]:
+def _linked(panel: Panel) -> tuple[Any, ...]:
     """Return the specs that the address asks to run: once per visit."""
-    look, job = of.look, jobs.current(of.kind)
-    if job is not None and of.asks(job):  # there, from before the tab was loaded again
-        st.session_state[look.used] = True
-    if any(spec.may_be_secret for spec in of.wanted):
+    button, job = panel.button, jobs.current(panel.kind)
+    if job is not None and panel.asks(job):  # there, from before the tab was loaded again
+        st.session_state[button.used_key] = True
+    if any(spec.may_be_secret for spec in panel.wanted):
         return ()  # each run is another release: only a person asks for one
-    flag = st.query_params.get(look.flag)
-    linked = flag in ("1", "quick") and look.used not in st.session_state
-    if look.strict:
+    flag = st.query_params.get(button.flag)
+    linked = flag in ("1", "quick") and button.used_key not in st.session_state
+    if button.strict:
         linked = linked and controls.trusted()
         if linked:
-            st.session_state[look.used] = True
-    return () if not linked else of.quick if flag == "quick" else of.wanted
+            st.session_state[button.used_key] = True
+    return () if not linked else panel.quick if flag == "quick" else panel.wanted
 
 
-def _show_running(of: Panel, job: jobs.Job) -> None:
+def _show_running(panel: Panel, job: jobs.Job) -> None:
     on_screen.verdict("Running: the figure is drawn as results arrive.")
     on_screen.now().running = True
-    if of.wanted and not of.asks(job):
-        _say_changed(of.look)
-    if of.while_running is not None:
-        of.while_running(job)
+    if panel.wanted and not panel.asks(job):
+        _say_changed(panel.button)
+    if panel.while_running is not None:
+        panel.while_running(job)
     drawn = job.drawn
 
     def so_far() -> None:
-        if of.so_far(job) and not drawn:  # the page is drawn again without what stood before
+        if panel.so_far(job) and not drawn:  # the page is drawn again without what stood before
             job.drawn = True
             st.rerun()
 
-    watch(job, of.step, so_far)
-    earlier = _standing(of)
+    watch(job, panel.step, so_far)
+    earlier = _standing(panel)
     # what nobody has seen yet would be computed first, and *Cancel* would wait for it
-    if not drawn and (earlier is not None or st.session_state.get(_SHOWN) == _name(of)):
+    if not drawn and (
+        earlier is not None or st.session_state.get(_EXAMPLE_SHOWN) == _example_key(panel)
+    ):
         with st.container(key="before-results"), on_screen.silently():
-            which, draw = "", of.example
+            which, draw = "", panel.example
             if earlier is not None:
-                draw = partial(of.show, earlier)
+                draw = partial(panel.show, earlier)
             elif isinstance(draw, Example):
                 which, draw = f", an example ({draw.about})", draw.draw
             st.caption(f"Before this run{which}:")
             draw()
 
 
-def _say_changed(look: Look) -> None:
+def _say_changed(button: Button) -> None:
     """Say that results are of other settings than those on screen: who gets the address sees these,
     which have not been run, and presses the button.
     """
-    st.query_params.pop(look.flag, None)
-    st.info(look.changed, icon=":material/update:")
+    st.query_params.pop(button.flag, None)
+    st.info(button.changed, icon=":material/update:")
 
 
-def _standing(of: Panel) -> Job | None:
+def _standing(panel: Panel) -> Job | None:
     """Find the job whose results stand, if any do."""
-    job = jobs.standing(of.kind)
-    return None if job is None or (of.in_store and not of.asks(job)) else job
+    job = jobs.standing(panel.kind)
+    return None if job is None or (panel.in_store and not panel.asks(job)) else job
 
 
-def _show_ended(of: Panel, job: jobs.Job) -> None:
+def _show_ended(panel: Panel, job: jobs.Job) -> None:
     """Say how the job ended, and show the results that stand."""
-    standing = _standing(of)
-    if of.ended is not None:
-        of.ended(job)
+    standing = _standing(panel)
+    if panel.ended is not None:
+        panel.ended(job)
     else:
-        _say_how_it_ended(of, job, standing)
+        _say_how_it_ended(panel, job, standing)
     if standing is None:
-        _example(of)
+        _example(panel)
         return
-    same = not of.wanted or of.asks(standing) or _only_drawn_seed_differs(of, standing)
+    same = not panel.wanted or panel.asks(standing) or _only_drawn_seed_differs(panel, standing)
     if not same:
-        _say_changed(of.look)
-    if standing.state == "done" or not of.in_store:  # else the page says how much of it is kept
+        _say_changed(panel.button)
+    if standing.state == "done" or not panel.in_store:  # else the page says how much of it is kept
         whose = st.container(key="whose-run")
         whose.caption(f":material/check: **Your run**{_about(standing)}.")
-    if standing.specs == of.quick:
-        note_quick_look(of.repetitions)
+    if standing.specs == panel.quick:
+        note_quick_look(panel.repetitions)
     with st.container(key="results" if same else "results-of-others"):
-        of.show(standing)
+        panel.show(standing)
 
 
-def _only_drawn_seed_differs(of: Panel, job: Job) -> bool:
+def _only_drawn_seed_differs(panel: Panel, job: Job) -> bool:
     """Say whether ``job`` had the settings on screen with another seed, where each press of the
     button draws one: a run that was cancelled at once leaves its own in the box.
     """
-    if not of.seed or not st.session_state.get(f"new_{of.seed}"):
+    if not panel.seed or not st.session_state.get(f"new_{panel.seed}"):
         return False
-    wanted, others = ([spec.replace(seed=0) for spec in s] for s in (of.wanted, job.specs))
+    wanted, others = ([spec.replace(seed=0) for spec in s] for s in (panel.wanted, job.specs))
     return wanted == others
 
 
@@ -388,19 +390,19 @@ def _about(job: Job) -> str:
     return "".join(f", {one}" for one in parts)
 
 
-def _say_how_it_ended(of: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
+def _say_how_it_ended(panel: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:
     """Say that a job failed or was cancelled, or that its results could not be kept."""
     below = ""
-    if standing is not None and (job.progress[0] or not of.in_store):
+    if standing is not None and (job.progress[0] or not panel.in_store):
         below = "What it computed is below." if standing is job else "Earlier results are below."
-    if job.state == "failed" and (of.asks(job) or not of.wanted):  # other settings may do
+    if job.state == "failed" and (panel.asks(job) or not panel.wanted):  # other settings may do
         which = LETTERS[unfinished] + ": " if (unfinished := _unfinished(job)) is not None else ""
         st.error(f"{which}{controls.reword(job.error)} {below}", icon=":material/error:")
     if job.state == "cancelled":
         done, total = job.progress
         st.info(
-            f"Cancelled after {done:,} of {total:,} {of.step}s. "
-            + ("What is finished is kept." if of.in_store and done else below),
+            f"Cancelled after {done:,} of {total:,} {panel.step}s. "
+            + ("What is finished is kept." if panel.in_store and done else below),
             icon=":material/stop_circle:",
         )
     if job.where:
@@ -429,7 +431,7 @@ def watch(job: Job, step: str, so_far: Callable[[], object]) -> None:
     ``step`` is what its progress counts; ``so_far`` draws what there is.
     """
 
-    @st.fragment(run_every=_EVERY if job.drawn or job.place else _FIRST)
+    @st.fragment(run_every=_BETWEEN_LOOKS if job.drawn or job.place else _BETWEEN_FIRST_LOOKS)
     def live() -> None:
         if not job.active:
             st.rerun()
