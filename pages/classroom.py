@@ -15,8 +15,8 @@ polls = {
 }
 controls.on_page(
     "classroom.py",
-    LINK_TITLES
-    | {
+    {
+        **LINK_TITLES,
         "k_activity": classroom.ACTIVITIES,
         "k_poll": {name: poll.text for name, poll in polls.items()},
     },

@@ -42,6 +42,7 @@ from dpmc_core.experiments.papers.compute import (
     UNPRINTED,
     RowResult,
     Verdict,
+    judged,
     new_trial,
     prediction_interval,
     specs_of,
@@ -265,9 +266,9 @@ def test_settings_are_the_printed_ones() -> None:
 def test_verdicts_on_what_is_exact(
     text: str, value: float, rounding: float, within: float, kind: str
 ) -> None:
-    judged = verdict(text, rounding, [value], exact=True, within=within)
-    assert judged.kind == kind
-    assert judged.why.endswith(".")
+    outcome = verdict(text, rounding, [value], exact=True, within=within)
+    assert outcome.kind == kind
+    assert outcome.why.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -297,9 +298,9 @@ def test_verdicts_on_trials(
     text: str | None, values: list[float], kind: str, reference: tuple[float, ...]
 ) -> None:
     beside = (reference[0], list(zip(values, reference[1:], strict=True))) if reference else None
-    judged = verdict(text, 0.0, values, reference=beside)
-    assert judged.kind == kind
-    assert judged.why.endswith(".")
+    outcome = verdict(text, 0.0, values, reference=beside)
+    assert outcome.kind == kind
+    assert outcome.why.endswith(".")
 
 
 def test_a_prediction_interval_holds_the_next_one_as_often_as_it_says() -> None:
@@ -391,14 +392,14 @@ def test_a_table_is_computed_through_the_store(
     assert raw["format"] == 1
     assert raw["rows"][0]["values"] == trials
     assert first.row("y") == RowResult(id="y")
-    assert verdict_of(row, None).kind == MISSING
+    assert judged([row], None)[0].verdict.kind == MISSING
 
 
 def test_a_row_without_data_cannot_be_run_and_a_failed_trial_keeps_its_number() -> None:
     row = Row(id="none", setting={}, metric="RMSE")
     with pytest.raises(DataError, match="cannot be computed here"):
         new_trial(row, 0)
-    assert verdict_of(row, None) == Verdict(
+    assert judged([row], None)[0].verdict == Verdict(
         MISSING, "What it takes was not at hand when the table was computed."
     )
     assert RowResult(id="x", values=(1.0, 3.0), failed=(1,)).by_trial == {0: 1.0, 2: 3.0}

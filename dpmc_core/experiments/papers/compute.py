@@ -338,11 +338,11 @@ def prediction_interval(values: Sequence[float], together: int = 1) -> tuple[flo
     return mean - wide, mean + wide
 
 
-def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
+def verdict_of(row: Row, result: PaperResult) -> Verdict:
     """The verdict on ``row`` from what is stored."""
-    mine = RowResult(id=row.id) if result is None else result.row(row.id)
+    mine = result.row(row.id)
     reference = None
-    if row.reference is not None and result is not None:
+    if row.reference is not None and result.rows:
         other = next(r for r in rows_of(result.entry) if r.id == row.reference)
         values = result.row(row.reference).by_trial
         steps = [
@@ -353,11 +353,10 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
     if not mine.values and not mine.failed:
         title = dataset_entry(row.needs).title if row.needs else "What it takes"
         return Verdict(MISSING, f"{title} was not at hand when the table was computed.")
-    text = None if row.printed is None else row.printed.text
-    rounding = 0.0 if row.printed is None else row.printed.rounding
+    printed = row.printed
     outcome = verdict(
-        text,
-        rounding,
+        printed.text if printed else None,
+        printed.rounding if printed else 0.0,
         mine.values,
         exact=row.exact is not None,
         within=row.within,
@@ -371,6 +370,9 @@ def verdict_of(row: Row, result: PaperResult | None) -> Verdict:
     return outcome
 
 
+_NOTHING_STORED = PaperResult(entry="", command="", seed=_ROOT, date="", seconds=0.0)
+
+
 @dataclass(frozen=True)
 class Judged:
     """One row of a table, what came out for it, and the verdict on that."""
@@ -382,14 +384,8 @@ class Judged:
 
 def judged(rows: Sequence[Row], result: PaperResult | None) -> list[Judged]:
     """The ``rows`` of one table with what is stored of each."""
-    return [
-        Judged(
-            row,
-            RowResult(id=row.id) if result is None else result.row(row.id),
-            verdict_of(row, result),
-        )
-        for row in rows
-    ]
+    results = result or _NOTHING_STORED
+    return [Judged(row, results.row(row.id), verdict_of(row, results)) for row in rows]
 
 
 def write(result: PaperResult, folder: Path = RESULTS) -> Path:

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray
-from dpmc_core.experiments.tasks.audit_canaries import BoolArray, OneRun
+from dpmc_core.arrays import BoolArray, FloatArray
+from dpmc_core.experiments.tasks.audit_canaries import OneRun
 from dpmc_core.experiments.tasks.audit_spec import FACTOR_TARGETS, AuditSpec, seen_by_attacker
 from dpmc_core.experiments.tasks.audit_targets import (
     Neighbours,
@@ -30,10 +30,8 @@ from dpmc_core.privacy.one_run import Proof, excludes, prove
 from dpmc_core.privacy.tradeoff import TradeOff, of_ledger
 from dpmc_core.wording import JsonObject, three
 
-_FEWEST, _PAUSE = (
-    8,
-    0.4,
-)  # outputs that an attack needs, and seconds between results while models are fitted
+_FEWEST = 8  # outputs that an attack needs
+_PAUSE = 0.4  # seconds between results while models are fitted
 _LOOKS = 10  # after each tenth of the outputs, and as soon as there are enough for an attack
 _LAST_SHARE = 0.9  # of the error that the confidence leaves; the earlier looks share the rest
 

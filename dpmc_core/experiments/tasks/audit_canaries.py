@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray
 from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.dpals.plan import n_frequent
 from dpmc_core.datasets.data import ratings_of, samples_of
@@ -32,7 +32,6 @@ from dpmc_core.factorization.contributions import AllUnits
 from dpmc_core.privacy.budget import Journal
 from dpmc_core.privacy.ledger import Release
 
-BoolArray = NDArray[np.bool_]
 # the population of the real records (or none of them) with some of the canaries
 Planted = Callable[[bool, BoolArray], Any]
 # of the most rated items that a canary rates: on MovieLens 1M more are not among those whose second

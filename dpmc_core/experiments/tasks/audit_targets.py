@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.data import ratings_of, samples_of
 from dpmc_core.datasets.own.cells import normal
 from dpmc_core.datasets.ratings import Ratings
@@ -29,7 +29,6 @@ from dpmc_core.privacy import Release
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import counted
 
-IntArray = NDArray[np.intp]
 # what an attacker looks at: with more numbers a rule learned from some hundred outputs gets worse
 _USERS, _ITEMS, _FEATURES = 12, 8, 64
 

@@ -454,11 +454,7 @@ class Asked:
             if self.is_study:
                 fields = {**self.shared, **self.configurations[0]}
                 study = StudySpec.of("completion", self.question, fields, self.seeds)
-            if not self.dataset_entry.present():
-                problem = (
-                    f"{self.dataset_entry.title} is not on this machine yet: fetch it on the "
-                    "Datasets page, or choose a synthetic set."
-                )
+            problem = own_data.absent(self.dataset_entry)
         except DPMCError as error:
             problem = str(error)
         return Built(specs, study, problem)

@@ -47,8 +47,9 @@ FACTOR_TITLES: links.LinkTitles = {
     "f_word_list": _rule(DocumentData).titled,
     "f_terms_list": _rule(TermCountData).titled,
 }
-# of the published form
+# parameters of the published form, and of the corrected one
 _STEPS = ("dictionary_step", "dictionary_steps", "dictionary_start")
+_OF_THE_CORRECTED = ("averaging", "start", "sampling_rate")
 # parts or topics that suit a set: as published where the paper names them (its Table 2), else a
 # number that reads well
 USUAL_PARTS = {
@@ -205,11 +206,8 @@ def privacy_controls(row: DeltaGenerator, dataset: str, question: str) -> Settin
                 "nmf.rounds", "f_sound_rounds", 20, why="Corrected"
             )
             fields["sound_inner"] = declared.box("nmf.inner", "f_sound_inner", 10, why="Corrected")
-    fields["averaging"] = declared.box("private-nmf.averaging", "f_averaging", why="Corrected")
-    fields["start"] = declared.box("private-nmf.start", "f_start", why="Corrected")
-    fields["sampling_rate"] = declared.box(
-        "private-nmf.sampling_rate", "f_sampling_rate", why="Corrected"
-    )
+    for name in _OF_THE_CORRECTED:
+        fields[name] = declared.box(f"private-nmf.{name}", f"f_{name}", why="Corrected")
     fields["neighbours"] = declared.box(
         "private-nmf.neighbours", "f_neighbours", why="With a guarantee"
     )
@@ -238,9 +236,7 @@ def side_by_side(shared: Settings, privacy: Settings) -> list[Settings]:
     sound = {
         "rounds": privacy["sound_rounds"],
         "inner": privacy["sound_inner"],
-        "averaging": privacy["averaging"],
-        "start": privacy["start"],
-        "sampling_rate": privacy["sampling_rate"],
+        **{name: privacy[name] for name in _OF_THE_CORRECTED},
     }
     runs: list[Settings] = [
         {"algorithm": "nmf", **({"inner": usual["inner"].default} if spoiled else {})}
@@ -284,7 +280,7 @@ class Asked:
         built = Built()
         try:
             built = self._comparison() if self.question == "compare" else self._study()
-            problem = "" if self.dataset_entry.present() else self._absent()
+            problem = own_data.absent(self.dataset_entry)
         except ParameterError as error:
             problem = str(ParameterError(self._named(error.name), error.value, error.allowed))
         except DPMCError as error:
@@ -300,17 +296,6 @@ class Asked:
         if self.question == "rounds":
             settings |= {"rounds": self.privacy["published_rounds"]}
         return Built(study=StudySpec.of("factorization", self.question, settings, self.seeds))
-
-    def _absent(self) -> str:
-        where = (
-            "fetch it on the Datasets page"
-            if self.dataset_entry.fetchable
-            else "the Datasets page says where to get it"
-        )
-        return (
-            f"{self.dataset_entry.title} is not on this machine yet: {where}, or choose a set that "
-            "ships with the app."
-        )
 
     def _named(self, name: str) -> str:
         return f"How many {'parts' if self.images else 'topics'} K" if name == "rank" else name

@@ -55,6 +55,17 @@ def catalogue(*holds: str) -> dict[str, str]:
     return {name: one.title if one.present() else _to_get(one) for name, one in sets.items()}
 
 
+def absent(one: Entry) -> str:
+    """Say that a set is not on this machine, and what to do; "" for one that is."""
+    if one.present():
+        return ""
+    where = "fetch it on" if one.fetchable else "see where to get it on"
+    return (
+        f"{one.title} is not on this machine yet: {where} the Datasets page, or choose a set that "
+        "needs no files."
+    )
+
+
 def _to_get(one: Entry) -> str:
     how = f"to fetch, {one.megabytes:g} MB" if one.fetchable else "to place by hand"
     return f"{one.title} ({how})"

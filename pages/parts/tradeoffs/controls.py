@@ -93,12 +93,8 @@ def _built(raw: Settings) -> tuple[SweepSpec | None, str]:
     """Build the sweep of the fields ``raw``, or a sentence about what is wrong."""
     try:
         spec = SweepSpec.from_dict(raw)
-        dataset_entry = entry(raw["base"]["dataset"])
-        if not dataset_entry.present():
-            return spec, (
-                f"{dataset_entry.title} is not on this machine yet: fetch it on the Datasets page, "
-                "or choose another."
-            )
+        if problem := own_data.absent(entry(raw["base"]["dataset"])):
+            return spec, problem
     except DPMCError as error:
         # of a run that cannot be, what is wrong with it
         return None, str(error.__cause__ if isinstance(error.__cause__, DPMCError) else error)

@@ -31,13 +31,13 @@ _PROBLEMS, _PAGE, _DRAWN, _TOLD, _AGAIN, _LABELS, _ENDLESS = (
 # what own sets are called in addresses
 _OWN = tuple(f"Your {kind}" for kind in ("ratings", "documents", "images"))
 Titles = Mapping[str, str]
-LinkTitles = dict[str, Titles | Callable[[], Titles]]  # of a key; made when a link has it
+LinkTitles = Mapping[str, Titles | Callable[[], Titles]]  # of a key; made when a link has it
 _JOINER = "\u2060"  # nobody sees it, and no line breaks there
 _OF_A_SET_TO_GET = re.compile(r" \((to fetch, [^()]* MB|to place by hand)\)$")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]]) -> None:
+def on_page(path: str, titles: LinkTitles) -> None:
     """Say which page is being drawn; call before any other control.
 
     ``path`` is its file under the app's folder. Streamlit keeps an option's *title* in the
@@ -73,7 +73,7 @@ def on_page(path: str, titles: Mapping[str, Titles | Callable[[], Titles]]) -> N
     st.switch_page(path, query_params={**given, **translated})
 
 
-def put(values: Mapping[str, Any], titles: Mapping[str, Titles | Callable[[], Titles]]) -> None:
+def put(values: Mapping[str, Any], titles: LinkTitles) -> None:
     """Set controls of this page before they are drawn.
 
     Streamlit brings the address up to date for those only that it has drawn before: of others the
