@@ -32,8 +32,8 @@ class ParameterError(DPMCError, ValueError):
 
 
 def one_of(names: Iterable[str]) -> str:
-    """What is allowed where one of ``names`` is, as ``ParameterError`` takes it."""
-    return "one of " + ", ".join(names)
+    """What is allowed where one of ``names`` is, as ``ParameterError`` takes it; "" is not told."""
+    return "one of " + ", ".join(filter(None, names))
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:

@@ -204,6 +204,13 @@ class Ratings:
             self, users=self.users[index], items=self.items[index], values=self.values[index]
         )
 
+    def renumbered(self, places: IntArray, n_items: int) -> "Ratings":
+        """The ratings of the items that have one of the ``places`` (n_items,; -1: none), in a
+        matrix of ``n_items`` in which they stand there.
+        """
+        items = places[self.items]
+        return replace(self.take(items >= 0), items=items[items >= 0], n_items=n_items)
+
     @classmethod
     def checked(
         cls,
@@ -289,18 +296,22 @@ def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
     chosen = np.sort(np.argsort(-whole.per_item, kind="stable")[:count])
     place = np.full(ratings.n_items, -1, dtype=np.int32)
     place[chosen] = np.arange(chosen.size)
-    part = ratings.take(place[ratings.items] >= 0)
+    part = ratings.renumbered(place, int(chosen.size))
     truth, features, labels = part.truth, part.item_features, part.item_labels
     by = part.public[FACTS[0]]
     return replace(
         part,
-        items=place[part.items],
-        n_items=int(chosen.size),
         item_labels=tuple(labels[k] for k in chosen) if len(labels) else (),
         truth=truth and replace(truth, right=truth.right[chosen]),
         item_features=features and replace(features, values=features.values[chosen]),
         public={**part.public, MOST_RATED: by if by == PUBLISHED else ""},
     )
+
+
+def places_of(names: Iterable[str], listed: Sequence[str]) -> IntArray:
+    """Where each of ``names`` stands in the list (-1: nowhere), as ``renumbered`` takes it."""
+    place = {name: k for k, name in enumerate(listed)}
+    return np.array([place.get(name, -1) for name in names], dtype=np.int32)
 
 
 def _label(labels: Sequence[str], k: int, what: str) -> str:

@@ -15,7 +15,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from dpmc_core.completion.dpals.solver import LearnedItems
 from dpmc_core.completion.offsets import Profile
 from dpmc_core.datasets.own.sets import guess
 from dpmc_core.datasets.own.tables import ratings_of
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets.ratings import Ratings, places_of
 from dpmc_core.errors import DataError, DPMCError, ParameterError
 from dpmc_core.experiments.algorithms import of_task
 from dpmc_core.experiments.spec import RunSpec
@@ -134,16 +134,13 @@ class ReleasedModel:
         choices |= {"low": self.low, "high": self.high}  # the model's own scale
         reading, _, table = guess("ratings", file, data, choices)
         given, notes = ratings_of(file, table.frame, reading, file, fewest=1)  # type: ignore
-        place = {name: k for k, name in enumerate(self.items)}
-        places = np.array([place.get(name, -1) for name in given.item_labels], dtype=np.int32)
+        places = places_of(given.item_labels, self.items)
         n_unknown = int((places < 0).sum())
         if n_unknown:
             text = counted(n_unknown, "item is", "items are")
             first = given.item_label(int(np.argmin(places)))
             notes = (*notes, f"{text} not in the release and left out (the first: {first!r}).")
-        items = places[given.items]
-        inside = given.take(items >= 0)
-        return replace(inside, items=items[items >= 0], n_items=len(self.items)), notes
+        return given.renumbered(places, len(self.items)), notes
 
     def recommend(self, ratings: Ratings, count: int) -> Iterator[tuple[int, IntArray, FloatArray]]:
         """Yield each user with the best ``count`` items that they have not rated, best first, and

@@ -139,6 +139,19 @@ def frequency_part(units: Units, share: float) -> dict[str, Part]:
     }
 
 
+def mean_part(units: Units, rows: int, share: float) -> Part:
+    """The plan of Σ of the columns over so many ``rows``."""
+    return sum_part(
+        "the sum of all columns",
+        clip=1.0,
+        norm=2,
+        coordinates=rows,
+        share=share,
+        unit=units.unit,
+        non_negative=True,
+    )
+
+
 def keep_rows(units: Units, curator: Curator, most: int) -> Selection:
     """What is summed over.
 

@@ -42,6 +42,7 @@ from dpmc_core.factorization.contributions import (
     clipped_columns,
     frequency_part,
     keep_rows,
+    mean_part,
     sum_of_columns,
     words_worth_it,
 )
@@ -62,7 +63,7 @@ from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.ledger import Unit
-from dpmc_core.privacy.moments import packed, product_part, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.moments import packed, product_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 STARTS = ("mean", "random")
@@ -236,15 +237,7 @@ def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Par
     unit = units.unit
     parts = frequency_part(units, WORDS_SHARE)
     if config.start == "mean":
-        parts["mean"] = sum_part(
-            "the sum of all columns",
-            clip=1.0,
-            norm=2,
-            coordinates=rows,
-            share=MEAN_SHARE,
-            unit=unit,
-            non_negative=True,
-        )
+        parts["mean"] = mean_part(units, rows, MEAN_SHARE)
     left = 1.0 - sum(part.share for part in parts.values())
     rounds = parts_of_rounds(unit, config, rows, left)
     rate = config.sampling_rate

@@ -55,6 +55,7 @@ from dpmc_core.factorization.contributions import (
     clipped_columns,
     frequency_part,
     keep_rows,
+    mean_part,
     sum_of_columns,
     words_worth_it,
 )
@@ -78,7 +79,7 @@ from dpmc_core.factorization.step import (
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
 from dpmc_core.privacy.ledger import Kind
-from dpmc_core.privacy.moments import packed, shrink, sum_part, unpacked, whole_moment_part
+from dpmc_core.privacy.moments import packed, shrink, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
 
 
@@ -190,15 +191,8 @@ def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part
     """The releases by name; where they come from is derived in ``moments``."""
     unit = units.unit
     parts = frequency_part(units, WORDS_SHARE)
-    parts["mean"] = sum_part(
-        "the sum of all columns",
-        clip=1.0,
-        norm=2,
-        coordinates=sizes.rows,
-        share=MEAN_SHARE[unit] if sizes.stages or config.refinements else 1.0,
-        unit=unit,
-        non_negative=True,
-    )
+    share = MEAN_SHARE[unit] if sizes.stages or config.refinements else 1.0
+    parts["mean"] = mean_part(units, sizes.rows, share)
     left = 1.0 - sum(part.share for part in parts.values())
     if config.refinements:
         share = left * REFINED_SHARE if sizes.stages else left

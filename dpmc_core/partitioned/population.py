@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import MemoryGroup, Term
 from dpmc_core.datasets.own.given import NOTHING, Given
-from dpmc_core.datasets.ratings import ItemFeatures
+from dpmc_core.datasets.ratings import ItemFeatures, places_of
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.contributions import UnitGroup, Units
@@ -161,13 +161,12 @@ class UnitPartitions(_Spread, Units):
         self.given = catalogue.n_users
         self.unit = "document" if shape is None else "image"
         self.rows: NDArray[Any] = catalogue.items if words is None else np.array(words, np.str_)
-        place = np.arange(catalogue.n_items)
+        place: IntArray = np.arange(catalogue.n_items)
         if shape is not None:
             self.rows = np.arange(shape[0] * shape[1])
             place = _pixels(layout, len(self.rows))
         elif words is not None:
-            number = {word: k for k, word in enumerate(words)}
-            place = np.array([number.get(str(one), -1) for one in catalogue.items.tolist()])
+            place = places_of(map(str, catalogue.items.tolist()), words)
             if (place < 0).all():
                 raise DataError(f"{layout.name}: none of the listed words is in the documents.")
         self.dimension = len(self.rows)

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
-from dpmc_core.errors import DataError, ParameterError, check_names, one_of
+from dpmc_core.errors import DataError, ParameterError, check_choice, check_names, one_of
 from dpmc_core.mechanisms import FAMILIES, Gaussian, Mechanism, Staircase
 from dpmc_core.paths import names_once, read_file
 from dpmc_core.wording import JsonObject
@@ -101,9 +101,7 @@ class Release:
         if limits.check("mean_runs", self.mean_runs) > 1 and self.failure:
             raise ParameterError("failure", self.failure, "0 in the best of several runs")
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
-            if getattr(self, name) not in allowed:
-                among = ", ".join(filter(None, allowed))
-                raise ParameterError(name, getattr(self, name), f"one of {among}")
+            check_choice(name, getattr(self, name), allowed)
         if not self.what.isprintable():  # a ledger that is written can be read again
             raise ParameterError("what", ascii(self.what), "a text of printable characters")
         if l2 > l1 * (1 + 1e-9):

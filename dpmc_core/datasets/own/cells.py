@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpmc_core.arrays import IntArray
-from dpmc_core.errors import ParameterError
+from dpmc_core.errors import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,9 +118,7 @@ def coded(column: pd.Series) -> tuple[IntArray, list[str]]:
 def check_choices(reading: object, **allowed: Iterable[str]) -> None:
     """Raise ``ParameterError`` for a field that holds none of the words that are ``allowed``."""
     for name, words in allowed.items():
-        if getattr(reading, name) not in words:
-            names = ", ".join(filter(None, words))
-            raise ParameterError(name, getattr(reading, name), f"one of {names}")
+        check_choice(name, getattr(reading, name), words)
 
 
 def option_text(value: object) -> str:

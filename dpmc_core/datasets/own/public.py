@@ -17,7 +17,7 @@ from dpmc_core.datasets.own.cells import numbers_of
 from dpmc_core.datasets.own.columns import column_of
 from dpmc_core.datasets.own.table_files import open_table
 from dpmc_core.datasets.own.tables import numbered
-from dpmc_core.datasets.ratings import FACTS, ItemFeatures
+from dpmc_core.datasets.ratings import FACTS, ItemFeatures, places_of
 from dpmc_core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -79,11 +79,9 @@ def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
     ratings = mine.ratings
     if ratings is None:
         raise ParameterError("items", table.file, f"left out with {mine.entry.holds}")
-    place = {label: k for k, label in enumerate(table.labels)}
-    places = np.array([place.get(label, -1) for label in ratings.item_labels], dtype=np.int32)
-    items = places[ratings.items]
-    listed = items >= 0
-    if not listed.any():
+    places = places_of(ratings.item_labels, table.labels)
+    listed = ratings.renumbered(places, len(table.labels))
+    if not len(listed):
         raise DataError(
             f"{table.file}: none of its items, such as {table.labels[0]!r}, is rated; its first "
             f"column must name items as the ratings do, such as {ratings.item_label(0)!r}."
@@ -91,14 +89,12 @@ def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:
     names = "" if table.features is None else ", ".join(table.features.names)
     note = (
         f"The {len(table.labels):,} items of {table.file} are public; public item features: "
-        f"{names or 'none'}. Ratings of other items are left out: {int((~listed).sum()):,}."
+        f"{names or 'none'}. Ratings of other items are left out: {len(ratings) - len(listed):,}."
     )
     if table.heading in ratings.item_labels:
         note += f" Please check: its heading, {table.heading!r}, is an item of the ratings too."
     on_list = replace(
-        ratings.take(listed),
-        items=items[listed],
-        n_items=len(table.labels),
+        listed,
         item_labels=table.labels,
         item_features=table.features,
         public={**ratings.public, FACTS[0]: f"given by {table.file}"},

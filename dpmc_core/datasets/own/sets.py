@@ -6,11 +6,10 @@ and the words that read it again elsewhere.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -199,7 +198,7 @@ class OwnSet:
 
 
 CHOICES = {
-    kind: tuple(f.name for f in dataclasses.fields(reading))
+    kind: tuple(f.name for f in fields(reading))
     for kind, reading in (
         ("ratings", RatingsReading),
         ("documents", DocumentsReading),
@@ -269,7 +268,7 @@ def guess(
         questions = tuple(
             Question(name, text) for name, text in doubts.items() if name not in choices
         )
-    return dataclasses.replace(reading, **choices), questions, table
+    return replace(reading, **choices), questions, table
 
 
 def read(
@@ -366,12 +365,12 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> JsonObject:
         summary |= {**facts, "low": low, "high": high, "layout": reading.layout, "columns": columns}
     else:
         summary[kind] = facts["samples"]
-    how = {name: option_text(value) for name, value in dataclasses.asdict(reading).items()}
+    how = {name: option_text(value) for name, value in asdict(reading).items()}
     return {
         **summary,
         "read": {name: value for name, value in how.items() if value},
         "notes": list(notes),
-        "asked": [dataclasses.asdict(question) for question in questions],
+        "asked": [asdict(question) for question in questions],
     }
 
 

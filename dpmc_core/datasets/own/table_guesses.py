@@ -6,11 +6,10 @@ ratings.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -102,9 +101,9 @@ def guess_ratings(
     columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
     for k, one in enumerate(columns):
         if stem and _stem(one.name) == stem:
-            columns[k] = dataclasses.replace(one, role="")
+            columns[k] = replace(one, role="")
         elif index == "none":
-            columns[k] = dataclasses.replace(one, rising=False)
+            columns[k] = replace(one, rising=False)
     layouts = list(LAYOUTS)
     if "layout" in given:
         layouts = [given["layout"]]
@@ -130,19 +129,19 @@ def guess_ratings(
         questions = [one for one in questions if one.field != "layout"]
         questions.append(Question("layout", question, (best.reading.layout, *near)))
     if index not in ("", "none"):
-        best = dataclasses.replace(best, reading=dataclasses.replace(best.reading, index=index))
+        best = replace(best, reading=replace(best.reading, index=index))
     reading, more = _beside(table, best)
     low, high = given.get("low"), given.get("high")
     if low is not None and high is not None and "missing" not in given:
         # where the scale is given, nobody's ratings decide what says "not rated"
         codes = tuple(code for code in CODES if not low <= code <= high)
-        reading = dataclasses.replace(reading, missing=codes)
+        reading = replace(reading, missing=codes)
         more = [question for question in more if question.field != "missing"]
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
         questions.append(Question(name, text, choices))
-    reading = dataclasses.replace(reading, header=table.header, separator=table.separator)
+    reading = replace(reading, header=table.header, separator=table.separator)
     return reading, tuple(one for one in (*questions, *more) if one.field not in given)
 
 
@@ -182,7 +181,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
                 (option_text(totals), ""),
             )
         )
-        reading = dataclasses.replace(reading, totals=totals)
+        reading = replace(reading, totals=totals)
         cells = cells[~frame[key].astype("str").str.strip().isin(totals)]
     if reading.layout != "long":
         sums = summaries(cells)
@@ -207,7 +206,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             )
             choices = dict.fromkeys(map(option_text, (every, *near, none)))
             questions.append(Question("without", " ".join(sentences), tuple(choices)))
-        reading = dataclasses.replace(reading, without=every)
+        reading = replace(reading, without=every)
     values = cells.to_numpy(dtype=np.float64).ravel()
     codes = codes_of(values)
     held = values[np.isfinite(values) & ~np.isin(values, codes)]
@@ -238,7 +237,7 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
     if texts:
         choices = dict.fromkeys(map(option_text, (codes, (*codes, *ends), ())))
         questions.append(Question("missing", " ".join(texts), tuple(choices)))
-    return dataclasses.replace(reading, missing=codes), questions
+    return replace(reading, missing=codes), questions
 
 
 def _standing(values: FloatArray, some: Sequence[float]) -> str:
@@ -329,7 +328,7 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
             first, last = columns[0].name, columns[-1].name
             return Guess(-50.0, RatingsReading(user=first, item=last, value=last), ())
         usual = one_a_row(frame, columns, {})
-        return dataclasses.replace(usual, reading=dataclasses.replace(usual.reading, **roles))
+        return replace(usual, reading=replace(usual.reading, **roles))
     near = [names for names in ranked if score - every[names] < _NEAR]
     users, items, values = (list(dict.fromkeys(names)) for names in zip(*near, strict=True))
     questions = []
