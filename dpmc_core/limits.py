@@ -5,6 +5,7 @@ The core, the widgets, links and the command line check and parse values against
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,17 +71,14 @@ class Limit:
 
         Raises ``ParameterError`` naming parameter, value and range.
         """
-        if isinstance(value, (bool, str, bytes)):
-            raise ParameterError(self.name, value, self.allowed)
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ParameterError(self.name, value, self.allowed) from None
-        if not math.isfinite(number) or (self.integer and number != int(number)):
-            raise ParameterError(self.name, value, self.allowed)
-        too_low = number <= self.low if self.open_low else number < self.low
-        too_high = number >= self.high if self.open_high else number > self.high
-        if too_low or too_high:
+        number = math.nan
+        if not isinstance(value, (bool, str, bytes)):
+            with suppress(TypeError, ValueError, OverflowError):
+                number = float(value)
+        above = self.low < number if self.open_low else self.low <= number
+        below = number < self.high if self.open_high else number <= self.high
+        within = above and below and math.isfinite(number)  # not-a-number is neither
+        if not within or (self.integer and number != int(number)):
             raise ParameterError(self.name, value, self.allowed)
         return number
 

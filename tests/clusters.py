@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -30,6 +30,11 @@ def free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])
+
+
+def at_work(hands: Iterable[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:
+    """Those of a cluster's workers that hold a process which computes."""
+    return [hand for hand in hands if children(WORKER, hand.pid)]
 
 
 @contextmanager

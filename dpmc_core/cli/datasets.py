@@ -7,7 +7,7 @@ from typing import Any
 
 from dpmc_core.cli.common.main import Progress
 from dpmc_core.cli.common.options import add_number, options_of, refuse, say
-from dpmc_core.cli.common.user_data import READ, read_options
+from dpmc_core.cli.common.user_data import READ, add_read, read_options
 from dpmc_core.datasets import catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import forget
@@ -23,8 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=actions, default="list")
     text = "the dataset to fetch or to write as partitioned Parquet; read: your own file"
     parser.add_argument("name", nargs="?", help=text)
-    text = f"for read: {READ}"
-    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=text)
+    add_read(parser, f"for read: {READ}")
     parser.add_argument("--folder", metavar="FOLDER", help="for make and partition: a new folder")
     for name, usual, text in (
         ("users", 100_000, "for make: how many users"),

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from dpmc_core.cli.common.options import add_number, say
-from dpmc_core.cli.common.user_data import READ, read_options
+from dpmc_core.cli.common.user_data import add_read, read_options
 from dpmc_core.experiments.release import read_release, write_files
 from dpmc_core.limits import Limit
 from dpmc_core.wording import JsonObject, csv_text
@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", help="written by complete --out")
     parser.add_argument("ratings", metavar="FILE", help="of new users, with items named as there")
     add_number(parser, "top", _TOP, 10)
-    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=READ)
+    add_read(parser)
     parser.add_argument("--out", metavar="FILE", help="a CSV file (standard output)")
 
 

@@ -178,10 +178,15 @@ def picture(mechanism: str, epsilon: float, seed: int) -> Picture:
     )
 
 
+def both_pictures(mechanism: str, epsilon: float, seed: int) -> tuple[Picture, Picture]:
+    """The run without noise and the one with it."""
+    return picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+
+
 @drawn_once.of_values
 def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
     """Draw the truth and the matrix completed without and with noise; and numbers."""
-    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    clean, noisy = both_pictures(mechanism, epsilon, seed)
     three = [
         ("truth", clean.truth),
         ("no noise", clean.completed),
@@ -215,7 +220,7 @@ def verdict(epsilon: float, mechanism: str, seed: int) -> str:
 def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
     """Draw the attacker's dots beside the matrix of ratings that noise makes worse."""
     chance = guess_bound(epsilon, DELTA)
-    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    clean, noisy = both_pictures(mechanism, epsilon, seed)
     left, right = pair()
     with left:
         st.markdown("**Privacy**: the attacker's guesses")
@@ -250,7 +255,7 @@ def lines(epsilon: float, mechanism: str, seed: int) -> None:
 
 def observations(epsilon: float, mechanism: str, seed: int) -> list[str]:
     """Say what the noise costs, and what the guarantee protects."""
-    clean, noisy = picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
+    clean, noisy = both_pictures(mechanism, epsilon, seed)
     compared = noisy.beyond.than("the best baseline")
     return [
         f"**Typical error** (RMSE): {three(clean.error)} without noise, **{three(noisy.error)}** "

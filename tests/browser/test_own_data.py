@@ -1,11 +1,12 @@
 """A visitor's own data, the keyboard, and each page's main job on a phone, in a real browser."""
 
 import csv
+import io
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from tests.browser.test_app import METRIC, arrive, finished, opened, press, reads, ready, turn_to
 from tests.own.files import long_csv
@@ -32,25 +33,17 @@ STRANGE = (
 )
 
 
-def test_ratings_are_uploaded_corrected_used_and_in_one_tab_alone(
-    page: Page, app_url: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_bytes(long_csv(30, 12))
-    arrive(page, f"{app_url}/datasets?d_view=own")
-    page.locator('input[type="file"]').set_input_files(str(file))
-    reads(page, "can be chosen on every page that takes ratings")
-    reads(page, "Whatever is computed without noise leaks.")
+def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
+    arrive(page, f"{app_url}/datasets?d_view=own&d_holds={holds}")
+    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+    page.locator('input[type="file"]').first.set_input_files(file)
+    read = page.get_by_text("can be chosen on every page")
+    expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=120_000)
     ready(page)
-    page.get_by_text("The scale and the number of users", exact=True).first.click()
-    lowest = page.get_by_label("Lowest possible rating")
-    lowest.fill("0")
-    lowest.press("Enter")
-    ready(page)
-    expect(page.get_by_label("Highest possible rating")).to_be_visible()  # what is open stays open
-    opened(page, "If a user rates an item twice")
-    page.get_by_role("option", name="their mean counts").click()
-    ready(page)
+
+
+def use_for_completion(page: Page) -> None:
+    """Run the *Completion* page on the ratings that were brought, and wait for the results."""
     page.get_by_role("link", name="Use it on the Completion page").click()
     ready(page)
     opened(page, "Dataset")
@@ -58,6 +51,27 @@ def test_ratings_are_uploaded_corrected_used_and_in_one_tab_alone(
     ready(page)
     page.locator(".st-key-go button").click()
     finished(page)
+
+
+def enter(box: Locator, text: str) -> None:
+    """Write ``text`` into a ``box``, in the place of what is there."""
+    box.fill(text)
+    box.press("Enter")
+
+
+def test_ratings_are_uploaded_corrected_used_and_in_one_tab_alone(page: Page, app_url: str) -> None:
+    bring(page, app_url, "ratings", "mine.csv", long_csv(30, 12))
+    reads(page, "can be chosen on every page that takes ratings")
+    reads(page, "Whatever is computed without noise leaks.")
+    ready(page)
+    page.get_by_text("The scale and the number of users", exact=True).first.click()
+    enter(page.get_by_label("Lowest possible rating"), "0")
+    ready(page)
+    expect(page.get_by_label("Highest possible rating")).to_be_visible()  # what is open stays open
+    opened(page, "If a user rates an item twice")
+    page.get_by_role("option", name="their mean counts").click()
+    ready(page)
+    use_for_completion(page)
     turn_to(page, "Protection and errors")
     expect(page.locator(METRIC)).to_have_count(3, timeout=120_000)
     shown, link = page.locator(METRIC).all_inner_texts(), page.url
@@ -83,7 +97,7 @@ def test_ratings_are_uploaded_corrected_used_and_in_one_tab_alone(
     expect(page.get_by_text("can be chosen on every page")).to_have_count(0)
 
 
-def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_path: Path) -> None:
+def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str) -> None:
     """In a real browser: the library that reads Markdown there has its own ideas of links."""
     people = [""]  # of names as long as they are kept
     for words in STRANGE:
@@ -92,20 +106,12 @@ def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_p
         people[-1] += f"{words} "
     people = [f"{who}." for who in people]
     rows = [(who, f"book {k}", 1 + (k + len(who)) % 5) for who in people for k in range(9)]
-    file = tmp_path / "strange.csv"
-    with file.open("w", newline="") as out:
-        csv.writer(out).writerows([("user", "item", "rating"), *rows])
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows([("user", "item", "rating"), *rows])
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    arrive(page, f"{app_url}/datasets?d_view=own")
-    page.locator('input[type="file"]').set_input_files(str(file))
-    page.get_by_role("link", name="Use it on the Completion page").click()
-    ready(page)
-    opened(page, "Dataset")
-    page.get_by_role("option", name="Your ratings").click()
-    ready(page)
-    page.locator(".st-key-go button").click()
-    finished(page)
+    bring(page, app_url, "ratings", "strange.csv", table.getvalue().encode())
+    use_for_completion(page)
     turn_to(page, "Top ten")
     captions = page.locator('[data-testid="stCaptionContainer"]')
     said = captions.filter(has_text=re.compile(r"\. rated \d"))  # not of the example
@@ -114,8 +120,7 @@ def test_a_strangers_words_are_shown_as_they_are(page: Page, app_url: str, tmp_p
     for number in range(1, len(people) + 1):
         if found:
             before = said.inner_text()
-            page.get_by_label("User", exact=True).fill(str(number))
-            page.get_by_label("User", exact=True).press("Enter")
+            enter(page.get_by_label("User", exact=True), str(number))
             expect(said).not_to_have_text(before)
         found.append(said.inner_text().replace("\u2060", "").partition(" rated ")[0])
         for made in ("a", "img", "em", "strong", "code", "del", ".katex", "[role=img]"):

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Page
 
-from tests.browser.test_app import arrive, finished, opened, reads, ready, turn_to
-from tests.browser.test_own_data import STRANGE
+from tests.browser.test_app import finished, opened, reads, ready, turn_to
+from tests.browser.test_own_data import STRANGE, bring, enter
 from tests.own.files import documents_zip, long_csv, picture, zipped
 
 pytestmark = pytest.mark.browser
@@ -44,15 +44,6 @@ def asked(page: Page) -> Iterator[list[str]]:
     assert page.locator(MADE).count() == 0, page.locator(MADE).first.evaluate("e => e.outerHTML")
 
 
-def bring(page: Page, app_url: str, holds: str, name: str, data: bytes) -> None:
-    arrive(page, f"{app_url}/datasets?d_view=own&d_holds={holds}")
-    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
-    page.locator('input[type="file"]').first.set_input_files(file)
-    read = page.get_by_text("can be chosen on every page")
-    expect(read.or_(page.get_by_role("alert")).first).to_be_visible(timeout=120_000)
-    ready(page)
-
-
 def test_names_of_files(page: Page, app_url: str, asked: list[str]) -> None:
     """Refused and read ones: their names stand in the refusal, and beside the field."""
     for k in range(3):
@@ -82,8 +73,7 @@ def test_names_of_columns_values_and_what_is_asked_about_them(
     )
     bring(page, app_url, "ratings", "notes.csv", long.encode())
     reads(page, "is no finite number")
-    page.get_by_role("textbox", name="Codes for “not rated”").fill(WORDS)
-    page.get_by_role("textbox", name="Codes for “not rated”").press("Enter")
+    enter(page.get_by_role("textbox", name="Codes for “not rated”"), WORDS)
     reads(page, "at most 20 numbers with commas")
 
 
@@ -98,8 +88,7 @@ def test_names_of_folders_as_classes_of_documents(
     turn_to(page, "One document")
     reads(page, "Class in the data:", 180_000)
     for number in (2, 3):
-        page.get_by_label("Document", exact=True).fill(str(number))
-        page.get_by_label("Document", exact=True).press("Enter")
+        enter(page.get_by_label("Document", exact=True), str(number))
         ready(page)
 
 

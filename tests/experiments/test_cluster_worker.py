@@ -30,7 +30,15 @@ from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.remote import RemoteProcess
 from dpmc_core.experiments.worker.worker import WorkerError
 from dpmc_core.planning.goal import ModelPlan
-from tests.clusters import WORKER, children, cluster, free_port, started_worker, wait_for_workers
+from tests.clusters import (
+    WORKER,
+    at_work,
+    children,
+    cluster,
+    free_port,
+    started_worker,
+    wait_for_workers,
+)
 from tests.experiments.test_sweep import TOML, numbers, records_of
 from tests.own.files import long_csv
 
@@ -95,7 +103,7 @@ HERE = "this ran on the server itself."
 def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
     """Seconds until no process of the workers computes."""
     began = time.monotonic()
-    while any(children(WORKER, hand.pid) for hand in hands):
+    while at_work(hands):
         assert time.monotonic() - began < within
         time.sleep(0.02)
     return time.monotonic() - began
@@ -118,7 +126,7 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     drawn = worker.draw(steps, [LONG])
     first = next(state for state in drawn if state is not None)
     assert first[1].final.iteration < 500
-    assert any(children(WORKER, hand.pid) for hand in hands)
+    assert at_work(hands)
     began = time.monotonic()
     drawn.close()
     took = time.monotonic() - began + gone(hands, 10)
@@ -132,7 +140,7 @@ def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
     last: dict[int, Any] = {}
     for k, result in results(worker, specs):
         if k == 1 and k not in last:
-            busy = next(hand for hand in hands if children(WORKER, hand.pid))
+            busy = at_work(hands)[0]
             busy.send_signal(signal.SIGKILL)
         last[k] = result
     assert "A worker was lost" in worker.note
@@ -149,7 +157,7 @@ def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
     def killed_once_it_shows() -> None:
         for state in worker.draw(steps, [spec]):
             if state is not None:
-                next(hand for hand in hands if children(WORKER, hand.pid)).kill()
+                at_work(hands)[0].kill()
 
     with pytest.raises(WorkerError, match=r"secret noise was lost.*not started by itself"):
         killed_once_it_shows()
@@ -348,7 +356,7 @@ def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_w
             workers = Workers(2, connection=connection)
             for one in sweep(spec, store, workers=workers):
                 if one.done >= 20 and hands[0].poll() is hands[1].poll() is None:
-                    busy = next(hand for hand in hands if children(WORKER, hand.pid))
+                    busy = at_work(hands)[0]
                     busy.kill()
                     busy.wait()
             assert one.done == one.total == store.count() == 160

@@ -97,13 +97,17 @@ def ended(others: list[psutil.Process]) -> bool:
     return True
 
 
+def require_the_usual_sum(engine: Any, work: Any) -> None:
+    np.testing.assert_array_equal(engine.total(work, N, quiet), USUAL)
+
+
 def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) -> None:
-    np.testing.assert_array_equal(Here().total(Powers(), N, quiet), USUAL)
+    require_the_usual_sum(Here(), Powers())
     progress: list[int] = []
     with engine_at(None, 2) as engine:
         assert isinstance(engine, Processes)
         for _ in range(2):
-            np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+            require_the_usual_sum(engine, Powers())
         np.testing.assert_array_equal(engine.total(Powers(), 1, quiet), USUAL * (np.arange(N) == 0))
         processes = engine.each(Whose(0.4), 5, lambda done, of: progress.append(done))
         assert len({*processes[::2]}) == len({*processes[1::2]}) == 1  # the same for its partitions
@@ -115,7 +119,7 @@ def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) 
             engine.total(Singular(), 2, quiet)
         # one that ends has its part done again
         work = Deadly(Powers(), 7, str(tmp_path / "once"))
-        np.testing.assert_array_equal(engine.total(work, N, quiet), USUAL)
+        require_the_usual_sum(engine, work)
     assert ended(others)
 
 
@@ -131,7 +135,7 @@ def test_workers_that_end_again_and_again_end_a_sum(others: list[psutil.Process]
 
 def test_a_limit_of_memory_holds_for_one_process_too() -> None:
     with engine_at(None, 1, 1000) as engine:
-        np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+        require_the_usual_sum(engine, Powers())
         with pytest.raises(SweepError, match="memory of a worker did not suffice: give"):
             engine.total(Hungry(), 1, quiet)
 
@@ -174,13 +178,13 @@ def test_workers_of_a_cluster_come_take_turns_are_lost_and_end(
             with started_worker(address, tmp_path) as later:
                 wait_for_workers(address, 2)
                 assert len({*engine.each(Whose(0.2), N, quiet)}) == 2
-                np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+                require_the_usual_sum(engine, Powers())
                 killer = threading.Timer(1.0, hand.kill)
                 killer.start()
                 # its part waits for the place of the one that is left, who gives it back
-                np.testing.assert_array_equal(engine.total(Powers(pause=0.5), N, quiet), USUAL)
+                require_the_usual_sum(engine, Powers(pause=0.5))
                 assert hand.wait() == -signal.SIGKILL
-                np.testing.assert_array_equal(engine.total(Powers(), N, quiet), USUAL)
+                require_the_usual_sum(engine, Powers())
                 later.kill()
                 with pytest.raises(SweepError, match=r"gone: start them again.*released is kept"):
                     engine.total(Powers(pause=0.2), N, quiet)

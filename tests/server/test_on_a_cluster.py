@@ -13,7 +13,7 @@ import pytest
 from benchmarks.server.visitor import Visitor, running_app
 from dpmc_core.experiments.store.store import RunStore
 from tests.apart import run_apart
-from tests.clusters import WORKER, children, cluster, wait_for_workers
+from tests.clusters import at_work, children, cluster, wait_for_workers
 from tests.server.test_failures import LONG, ends, going, run_one, shown, until, workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes")
@@ -33,12 +33,12 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
             await visitor.open("completion", LONG)
             await until(lambda: going(visitor))
             await until(lambda: shown(visitor, "Computed on a worker of the cluster"))
-            busy = next(hand for hand in hands if children(WORKER, hand.pid))
+            busy = at_work(hands)[0]
             busy.send_signal(signal.SIGKILL)
             await until(lambda: shown(visitor, "A worker was lost"))
-            await until(lambda: any(children(WORKER, h.pid) for h in hands if h is not busy))
+            await until(lambda: {*at_work(hands)} - {busy})
         # the tab was closed
-        await until(lambda: not any(children(WORKER, hand.pid) for hand in hands))
+        await until(lambda: not at_work(hands))
         await until(lambda: ends(app).count("cancelled") == 1)
         children(" scheduler ")[0].kill()
         visitor = await run_one(app, 3)  # falls back to this machine

@@ -23,6 +23,11 @@ READ = (
 )
 
 
+def add_read(parser: argparse.ArgumentParser, text: str = READ) -> None:
+    """The option ``--read``."""
+    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=text)
+
+
 def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
     """The options, for files that hold one of ``kinds``."""
     endings = sorted({ending for kind in kinds for ending in own.KINDS[kind]})
@@ -31,7 +36,7 @@ def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
         metavar="FILE",
         help=f"your own {' or '.join(kinds)}: {', '.join(endings)}, at most {MOST_MEGABYTES} MB",
     )
-    parser.add_argument("--read", metavar="NAME=VALUE", action="append", default=[], help=READ)
+    add_read(parser)
     if "ratings" in kinds:
         parser.add_argument(
             "--items",

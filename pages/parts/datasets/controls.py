@@ -125,7 +125,7 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
                 raise
             st.session_state.update({f"own-base-{kind}": one})
     except DPMCError as error:
-        st.error(controls.plain(error), icon=":material/error:")
+        controls.show_error(error)
         if preview is None and kind == "ratings" and not name.lower().endswith(".parquet"):
             reading_form.separator(file_id)
         before = own_data.of_kind(kind)
@@ -192,7 +192,7 @@ def _with_items(own_set: OwnSet) -> OwnSet:
                 own_data.add(cached[2])
                 st.session_state["own-listed"] = cached
         except DPMCError as error:
-            st.error(controls.plain(error), icon=":material/error:")
+            controls.show_error(error)
             return own_set
     listed: OwnSet = cached[2]
     return listed
