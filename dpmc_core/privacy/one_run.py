@@ -4,25 +4,34 @@ m canaries are in the data or not, each with probability 1/2 and independently o
 run later an attacker makes r guesses, r being fixed beforehand: those canaries whose scores lie
 farthest from 0 are in (above 0) or out. W of the guesses are right. Two bounds follow.
 
-*Of (ε, δ)* (Steinke, Nasr & Jagielski 2023, "Privacy auditing with one (1) training run", Theorem
-5.2). With pure ε every guess is right with odds of at most e^ε, whatever the output and the other
-canaries are, so that W is at most binomial, B ~ Bin(r, e^ε/(1 + e^ε)), in distribution. With δ some
-guesses fail, F of them: they may be right however small ε is. W is at most B + F in distribution,
-and E F ≤ 2mδ; this is the paper's and taken from there. Then P[W ≥ v] ≤ P[B ≥ v] + Σᵢ P[F = i]·P[v
-> B ≥ v − i], and the sum is at most E F·maxᵢ P[v > B ≥ v − i]/i.
+*Of (ε, δ)* (asked by Steinke, Nasr & Jagielski 2023, "Privacy auditing with one (1) training run";
+answered here). Write b_w for P[B = w], B ~ Bin(r, e^ε/(1 + e^ε)), and u_w for P[W = w]/b_w. Fix a
+canary j, all the others, and a set A. The output decides whether j is guessed "in" and W without j
+lies in A; with j in, that is by (ε, δ) at most e^ε times as likely as with j out, plus δ, and the
+same of "out". On average over whether j is in, over the others and over j, i + 1 canaries being
+guessed rightly where W = i + 1, and r − i wrongly where W = i,
+
+    Σ_{i∈A} (i + 1)/m·P[W = i + 1] ≤ e^ε Σ_{i∈A} (r − i)/m·P[W = i] + δ.
+
+Because (i + 1)·b_{i+1} = e^ε (r − i)·b_i, the A of all i at which u rises says Σ_k k b_k (u_k −
+u_{k−1})₊ ≤ mδ. Now P[W ≥ v] − P[B ≥ v] = Σ_{w≥v>i} b_w b_i (u_w − u_i), and u_w − u_i is at most
+all that u rises between, so that a rise at k counts P[B ≥ max(k, v)]·P[B < min(k, v)]/(k b_k) of
+what it takes of mδ. That is most at k = v, b being log-concave:
+
+    P[W ≥ v] ≤ P[B ≥ v] + mδ·P[B ≥ v]·P[B < v]/(v b_v).
+
+Where this is at most 1 it is reached: by guesses whose u has one value below v and one from v on,
+all sets of right guesses of one size being alike.
 
 *Of a trade-off function f* (after Mahloujifar, Melis & Chaudhuri 2025, "Auditing f-differential
 privacy in one run"; derived here). Let f be symmetric and hold whichever canary is added or
-removed. Fix a canary j, all the others, and a set A. The output decides whether j is guessed "in"
-and W without j lies in A; f says how much likelier that is with j in than with j out, and the same
-of "out". On average over whether j is in, over the others and over j, 1 − f being concave,
+removed. In the place of (ε, δ) it says, 1 − f being concave,
 
-    Σ_{i∈A} (i + 1)/m·P[W = i + 1] ≤ 1 − f(Σ_{i∈A} (r − i)/m·P[W = i]),
+    Σ_{i∈A} (i + 1)/m·P[W = i + 1] ≤ 1 − f(Σ_{i∈A} (r − i)/m·P[W = i]).
 
-because i + 1 canaries are guessed rightly where W = i + 1, and r − i wrongly where W = i. Write
-C_i and H_i for Σ_{l≥i} l/m·P[W = l] and Σ_{l≥i} (r − l)/m·P[W = l]. With A = {i − 1, i, …} this
-says H_{i−1} ≥ f(1 − C_i). If P[W ≥ v] = τ, the least total is that of a W with all of τ at v, and
-below v so little at each place as these inequalities ask for: more at or above i, by D, adds at
+Write C_i and H_i for Σ_{l≥i} l/m·P[W = l] and Σ_{l≥i} (r − l)/m·P[W = l]. With A = {i − 1, i, …}
+this says H_{i−1} ≥ f(1 − C_i). If P[W ≥ v] = τ, the least total is that of a W with all of τ at v,
+and below v so little at each place as these inequalities ask for: more at or above i, by D, adds at
 least i/r·D to C_i and so at most (r − i)/r·D to H_i, which saves less than D at i − 1, where each
 unit brings (r − i + 1)/r to H; by induction the total grows with τ. Where it exceeds r/m, all that
 there is, P[W ≥ v] < τ.
@@ -31,13 +40,14 @@ Either bound is a probability of v or more right guesses that falls as ε (or μ
 reported is an ε (or μ) at which it is at most the error, and so is wrong no more often than that.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.mechanisms import Gaussian
@@ -60,13 +70,14 @@ class Proof:
 
 
 def chance_at_most(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """An upper bound on the probability of so many ``right`` guesses or more under (ε, δ)."""
+    """The largest probability of so many ``right`` guesses or more that (ε, δ) allows."""
     if not right:
         return 1.0
-    accuracy = special.expit(epsilon)
-    fewer = stats.binom.pmf(np.arange(right - 1, -1, -1), guesses, accuracy)
-    failing = float((np.cumsum(fewer) / np.arange(1, right + 1)).max())
-    return float(stats.binom.sf(right - 1, guesses, accuracy)) + 2 * canaries * delta * failing
+    k = np.arange(guesses + 1)
+    mass = special.log_softmax(epsilon * k - special.betaln(k + 1, guesses - k + 1))
+    reached, missed = special.logsumexp(mass[right:]), special.logsumexp(mass[:right])
+    failing = math.exp(reached + missed - mass[right]) / right
+    return min(math.exp(reached) + canaries * delta * failing, 1.0)
 
 
 def excludes(

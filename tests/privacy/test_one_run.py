@@ -1,5 +1,6 @@
 """Bounds from one run: against exact sums and a linear programme, and how often they are wrong."""
 
+import itertools
 import math
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -19,17 +20,61 @@ CONFIGURATIONS = [(6, 6, 6), (6, 6, 4), (9, 5, 5), (10, 7, 4), (10, 10, 9), (10,
 
 @pytest.mark.parametrize(("canaries", "guesses", "right"), CONFIGURATIONS)
 @pytest.mark.parametrize("odds", [1, 3, 20])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6), Fraction(1, 100)])
 def test_the_chance_under_epsilon_and_delta_by_exact_sums(
-    canaries: int, guesses: int, right: int, odds: int
+    canaries: int, guesses: int, right: int, odds: int, delta: Fraction
 ) -> None:
-    share, delta = Fraction(odds, odds + 1), Fraction(1, 1000)
-    mass = [
-        math.comb(guesses, k) * share**k * (1 - share) ** (guesses - k) for k in range(guesses + 1)
-    ]
-    failing = max(Fraction(2, i) * sum(mass[right - i : right]) for i in range(1, right + 1))
-    exact = sum(mass[right:]) + canaries * delta * failing
+    """A mechanism reaches the bound: whichever canaries are in, those guessed rightly are a random
+    set, of w canaries as often as ``often[w]``. Its δ, over all sets, is the one given.
+    """
+    sets = [Fraction(math.comb(guesses, w) * odds**w, (1 + odds) ** guesses) for w in range(99)]
+    reached = sum(sets[right:])
+    rise = canaries * delta / (right * sets[right])
+    often = [one * (1 - rise * reached + rise * (w >= right)) for w, one in enumerate(sets)]
     chance = one_run.chance_at_most(canaries, guesses, right, math.log(odds), float(delta))
-    assert chance == pytest.approx(float(exact), rel=1e-9)
+    if min(often) < 0:
+        assert chance == 1
+        return
+    assert sum(often) == 1
+    each = [often[w] / math.comb(guesses, w) for w in range(guesses + 1)]  # of sets of that size
+    loss = sum(
+        (guesses * Fraction(1, canaries))
+        * math.comb(guesses - 1, w)  # what else is guessed rightly, of the guessed canaries
+        * max(one - odds * other, Fraction(0))
+        for w in range(guesses)
+        for one, other in itertools.permutations(each[w : w + 2])
+    )
+    assert loss == delta
+    assert chance == pytest.approx(float(sum(often[right:])), rel=1e-12)
+
+
+@pytest.mark.parametrize(("canaries", "guesses"), [(4, 4), (9, 5), (30, 30)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.01), (1.0, 0.0), (1.0, 1e-3), (3.0, 0.2)])
+def test_nothing_under_epsilon_and_delta_is_likelier(
+    canaries: int, guesses: int, epsilon: float, delta: float
+) -> None:
+    """The best of all mechanisms by linear programming: it may be taken to treat all canaries and
+    both answers alike, so that it is P[W = w] for each w, and what exceeds e^ε in either direction.
+    """
+    w, odds = np.arange(1, guesses + 1), math.exp(epsilon)
+    right, wrong = (np.zeros((guesses, guesses + 1)) for _ in range(2))
+    right[w - 1, w], wrong[w - 1, w - 1] = w / canaries, (guesses - w + 1) / canaries
+    beyond, nothing = np.eye(guesses), np.zeros((guesses, guesses))
+    above = np.block(
+        [[right - odds * wrong, -beyond, nothing], [wrong - odds * right, nothing, -beyond]]
+    )
+    all_beyond = np.repeat([0.0, 1.0], [guesses + 1, 2 * guesses])
+    for least in range(1, guesses + 1):
+        solved = optimize.linprog(
+            -np.repeat([0.0, 1.0, 0.0], [least, guesses + 1 - least, 2 * guesses]),
+            A_ub=np.vstack([above, all_beyond]),
+            b_ub=np.append(np.zeros(2 * guesses), delta),
+            A_eq=1 - all_beyond[None],
+            b_eq=[1.0],
+        )
+        assert solved.success
+        chance = one_run.chance_at_most(canaries, guesses, least, epsilon, delta)
+        assert chance == pytest.approx(-solved.fun, abs=1e-6)
 
 
 def most_likely(m: int, r: int, v: int, epsilon: float, delta: float) -> float:

@@ -150,8 +150,8 @@ def _canaries(result: OneRunResult) -> None:
     st.caption(
         f"{result.seconds:.1f} s. Each canary is in the data with probability 1/2. The attacker "
         "knows the other records and all releases. How many guesses there are was fixed before the "
-        f"run; the two bounds (Steinke et al. 2023; Mahloujifar et al. 2025) share the probability "
-        f"of {1 - result.spec.confidence:.2g} that one is too high. {_NO_PROOF}"
+        f"run; two bounds (after Steinke et al. 2023 and Mahloujifar et al. 2025) share the "
+        f"probability of {1 - result.spec.confidence:.2g} that one is too high. {_NO_PROOF}"
     )
 
 
