@@ -249,6 +249,8 @@ def show_population(answer: Plan) -> None:
     show(named_lines(fig, lines), "population", answer.population_sentence, pd.DataFrame(numbers))
     st.caption(
         "Noise falls as 1/people, who takes part as 1/√people (drawn at random from many more). "
+        "That is about right from 30 people on, or where ten have what few have, and of numbers "
+        "cut to the range. "
         "The standard deviation is taken as publicly known: computed from the people it would "
         "itself spend ε; left out, it is the largest that the range allows. Who knows no bounds of "
         "the numbers releases noisy ones first: `python -m dpmc_core plan bounds FILE --epsilon …`."
