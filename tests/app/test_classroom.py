@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
+from pages.parts.audit import classroom
 from pages.parts.audit import room as rooms
-from pages.parts.audit.room import Question, Room, RoomError, share_of, unbiased
+from pages.parts.audit.room import Question, Room, RoomError, Round, share_of, unbiased
 from tests.app.visits import Visit, open_page
 
 POLL = Question(text="Which?", options=("a", "b", "c"), right=1)
@@ -119,6 +120,19 @@ def test_a_class_that_guesses_best_reaches_what_the_noise_allows(case: str, scal
 
 def test_randomised_responses_are_unbiased() -> None:
     assert unbiased(0.25 * 0.7 + 0.75 * 0.3, 0.25) == pytest.approx(0.3, abs=1e-15)
+
+
+@pytest.mark.parametrize("yes", [0, 1, 4, 8])
+def test_the_interval_of_randomised_responses_is_drawn_as_it_is_told(yes: int) -> None:
+    answers = dict(enumerate([0] * yes + [1] * (8 - yes)))
+    question = Question(text="?", options=("Yes", "No"), flip=0.25)
+    drawn, _ = classroom._answers(Round(question=question, answers=answers))
+    (bar,) = drawn.data
+    ends = bar.y[-1] - bar.error_y.arrayminus[-1], bar.y[-1] + bar.error_y.array[-1]
+    exact = stats.binomtest(yes, 8).proportion_ci(0.95, method="exact")
+    np.testing.assert_allclose(ends, 100 * np.clip((np.array(exact) - 0.25) * 2, 0, 1), atol=1e-10)
+    assert not any([*bar.error_y.array[:-1], *bar.error_y.arrayminus[:-1]])
+    assert drawn.layout.yaxis.range[1] >= ends[1]
 
 
 def led(activity: str = "guess") -> tuple[Visit, Visit]:

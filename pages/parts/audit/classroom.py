@@ -170,8 +170,10 @@ def _question(activity: str, polls: Mapping[str, Question]) -> Question:
 
 _METHOD = f"""\
 - **Guess**: each phone has a coin and noise of its own, so that guesses are independent, however
-  phones are shared. The interval is exact (Clopper–Pearson), of each round by itself. A claim of
-  ε bounds what is right on average; above it by chance is 1 in 40.
+  phones are shared. The interval is exact (Clopper–Pearson), of each round by itself, for one
+  look when all have answered. A claim of ε bounds what is right on average; then the interval is
+  above it by chance once in 40 rounds at most, but at some moment of a round of 100 answers, looked
+  at after each, in up to one of 8.
 - **Coin**: randomised response (Warner 1965), the oldest mechanism. Each answer is the other one
   with q = {_FLIP}, so that ε = log((1 − q)/q) = {log((1 - _FLIP) / _FLIP):.2f} for each
   person, before anybody has collected anything. Of the share p of Yes, (p − q)/(1 − 2q) is true.
@@ -229,17 +231,15 @@ def _answers(here: Round) -> Drawn:
     """First answers as bars; of randomised responses what is true besides."""
     names, counts = list(here.question.options), here.counts
     heights = [100 * count / max(1, sum(counts)) for count in counts]
-    halves = [0.0] * len(heights)
+    above, below, room = [0.0] * len(heights), [0.0] * len(heights), 50.0
     if here.question.flip and here.answers:
-        share, low, high = _truly(here)
-        names, heights, halves = (
-            [*names, "truly yes"],
-            [*heights, share],
-            [*halves, (high - low) / 2],
-        )
+        share, low, room = _truly(here)
+        names, heights = [*names, "truly yes"], [*heights, share]
+        above, below = [*above, room - share], [*below, share - low]
     right = here.question.right if here.revealed else None
     colours = [OUT if k == right else IN for k in range(len(names))]
-    drawn = bars(names, heights, halves, colours, "first answers (%)", {}, 50)
+    drawn = bars(names, heights, above, colours, "first answers (%)", {}, max(room, 50.0))
+    drawn.update_traces(error_y={"symmetric": False, "arrayminus": below})
     return drawn, pd.DataFrame({"answer": names, "%": heights})
 
 
