@@ -217,7 +217,9 @@ def _alike(shown: Results) -> None:
     heights = [100 * one.popular for one in of.values()]
     colours = [*(look_of(letter, "").colour for letter, _ in shown), BASELINE]
     title = "places of the most rated tenth (%)"
-    drawn = bars(list(of), heights, [0.0] * len(of), colours, title, {"all alike": 10.0}, 100.0)
+    n_items = shown[0][1].split.train.n_items
+    alike = 100 * -(-n_items // 10) / n_items  # a tenth is rounded up
+    drawn = bars(list(of), heights, [0.0] * len(of), colours, title, {"all alike": alike}, 100.0)
     table = pd.DataFrame(
         {
             "lists of": list(of),
