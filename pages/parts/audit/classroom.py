@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from math import log
 
+import numpy as np
 import pandas as pd
 import segno
 import streamlit as st
@@ -231,7 +232,8 @@ def _answers(here: Round) -> Drawn:
     """First answers as bars; of randomised responses what is true besides."""
     names, counts = list(here.question.options), here.counts
     heights = [100 * count / max(1, sum(counts)) for count in counts]
-    above, below, room = [0.0] * len(heights), [0.0] * len(heights), 50.0
+    above = below = [0.0] * len(heights)
+    room = 50.0
     if here.question.flip and here.answers:
         share, low, room = _truly(here)
         names, heights = [*names, "truly yes"], [*heights, share]
@@ -248,15 +250,10 @@ def _over_rounds(room: Room) -> Drawn:
     played = [(k, r) for k, r in enumerate(room.rounds, start=1) if r.question.audit and r.answers]
     fig = figure("round", "right guesses (%)", height=300)
     numbers = [k for k, _ in played]
-    shares = [[100 * s for s in share_of(r.right, len(r.answers))] for _, r in played]
+    shares = np.array([share_of(r.right, len(r.answers)) for _, r in played])
     most = [100 * Rounds(r.question.audit).bound for _, r in played if r.question.audit]
-    middle, low, high = ([row[k] for row in shares] for k in range(3))
-    error = {
-        "type": "data",
-        "symmetric": False,
-        "array": [h - m for m, h in zip(middle, high, strict=True)],
-        "arrayminus": [m - lo for m, lo in zip(middle, low, strict=True)],
-    }
+    middle, low, high = 100 * shares.reshape(-1, 3).T
+    error = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
     lines = [
         Line(Identity("ε allows", OUT, "dash", "line-ew-open"), numbers, most),
         Line(
