@@ -1,5 +1,6 @@
 """Rooms for a class: seats, answers, codes, and what projector and phone show."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from pages.parts.audit import classroom
 from pages.parts.audit import room as rooms
 from pages.parts.audit.room import Question, Room, RoomError, Round, share_of, unbiased
-from tests.app.visits import Visit, open_page
+from tests.app.visits import Visit, open_page, read
 
 POLL = Question(text="Which?", options=("a", "b", "c"), right=1)
 
@@ -80,11 +81,12 @@ def test_codes_are_random_and_guesses_are_limited(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(RoomError, match=sentence):
             rooms.room_of(text, tries)
     wrong = next(c for c in ("ABCDEF", "ABCDEG") if c not in rooms._rooms)
-    for _ in range(3):
+    for _ in range(5):
         with pytest.raises(RoomError, match=f"no room {wrong}: it may have been closed"):
             rooms.room_of(wrong, tries)
     with pytest.raises(RoomError, match="5 wrong codes"):
-        rooms.room_of(room.code, tries)
+        rooms.room_of(room.code, tries, ("another", "host 0"))
+    assert rooms.room_of(room.code, tries, ("later", "host")) is room  # which is no guess
     now_is = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now_is + 61)
     assert rooms.room_of(room.code, tries) is room
@@ -160,6 +162,7 @@ def test_a_guess_on_a_phone_is_on_the_projector_and_stays() -> None:
     text = host.run().texts("markdown")
     assert "**1** of 1 answered" in text
     assert "ε = 1 allows at most 73.1 %" in text
+    assert "2.** A coin of your own" in text
     host.press("class-close")
     assert "code" not in host.query_params
     assert "There is no room" in phone.run().texts("warning")
@@ -170,7 +173,9 @@ def test_a_poll_shows_the_right_answer_when_the_lecturer_does() -> None:
     phone.press("class-0-0")
     assert "Your answer counts" in phone.texts("markdown")
     assert "Right:" not in host.run().texts("markdown")
+    assert "Somebody says Yes" in host.texts("markdown")
     host.press("class-reveal")
+    assert all(button.key != "class-reveal" for button in host.button)
     assert "Right: **3 times, at most**, 0 %" in host.texts("markdown")
     assert "Wrong: 3 times, at most" in phone.run().texts("markdown")
 
@@ -181,14 +186,28 @@ def test_coins_tell_the_share_and_nobodys_answer() -> None:
     phone.press("class-0-0")
     assert "About 100 % truly say yes" in host.run().texts("markdown")
     assert "(ε = 1.1)" in host.texts("markdown")
+    (bars,) = json.loads(host.charts[0].proto.spec)["data"]
+    assert bars["error_y"]["arrayminus"][2] > 50  # one answer: from 0, as the sentence says
+    host.choose("class-question", " ")
+    assert "The question is empty" in host.texts("error")
+    assert host.widget("class-ask").disabled
 
 
-@pytest.mark.parametrize("code", ["ABC", "ABCDEF", "<b>", "%F0%9F%98%80"])
+def test_what_is_wrong_with_a_mechanism_is_hidden_until_the_lecturer_shows_it() -> None:
+    host = open_page("classroom?x_case=half-noise&x_noise=gaussian").press("class-open")
+    host.press("class-ask")
+    claim = "Gaussian, ε = 1, δ = 10⁻⁵"
+    assert read(host.dataframe[-1].value["Asked"][0]) == claim
+    host.press("class-reveal")
+    assert read(host.dataframe[-1].value["Asked"][0]) == f"{claim}, broken: half the noise"
+
+
+@pytest.mark.parametrize("code", ["", "ABC", "ABCDEF", "<b>", "%F0%9F%98%80"])
 def test_a_bad_code_in_the_address_has_one_sentence_and_the_way_in(code: str) -> None:
     app = open_page(f"classroom?code={code}")
     assert app.texts("warning")
     for _ in range(6):  # drawn again, it is not tried again
         app.run()
     assert app.texts("warning") == ""
-    assert len(app.session_state["class-tries"]) == 1
+    assert len(app.session_state["class-tries"]) == (code == "ABCDEF")  # others are no guess
     assert app.widget("class-open")

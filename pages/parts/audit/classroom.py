@@ -14,7 +14,7 @@ from dpmc_core.experiments.tasks.audit_targets import true_counts
 from dpmc_core.wording import three
 from pages.parts.audit.charts import IN, OUT
 from pages.parts.audit.controls import CASE_TITLES, NOISES, one_number
-from pages.parts.audit.game import Rounds, allowed
+from pages.parts.audit.game import Rounds, allowed, claim_of
 from pages.parts.audit.room import (
     HOURS,
     LENGTH,
@@ -59,9 +59,9 @@ def draw_page(polls: Mapping[str, Question]) -> bool:
     there is none, which is returned. ``polls`` are what a class may be asked, by name.
     """
     room = None
-    if text := st.query_params.get(CODE):
+    if (text := st.query_params.get(CODE)) is not None:
         try:
-            room = room_of(text, st.session_state.setdefault(_TRIES, []))
+            room = room_of(text, st.session_state.setdefault(_TRIES, []), _visit())
         except RoomError as error:
             st.warning(controls.plain(str(error)), icon=":material/link_off:")
             st.query_params.pop(CODE)  # else it would be tried again whenever the page is drawn
@@ -94,8 +94,8 @@ def _entrance() -> None:
 
 
 _HELP = (
-    f"You lead it from this tab. It ends after {HOURS} hours or when you close it; no name is "
-    "asked for, and nothing is stored."
+    f"You lead it from this tab, and this button leads back to it. It ends after {HOURS} hours or "
+    "when you close it; no name is asked for, and nothing is stored."
 )
 
 
@@ -132,16 +132,19 @@ def _projector(room: Room, polls: Mapping[str, Question]) -> None:
     left, right = pair()
     with left:
         picture = segno.make(address, micro=False).svg_inline(scale=8, border=2, light="white")
-        st.image(picture, width=290, caption=address)
+        st.image(picture, width=290, alt="QR code of the address below")
+        st.markdown(address)
         if "//localhost" in address or "//127." in address:
             st.caption("Phones cannot reach this address: open the app by this machine's name.")
     with right:
         st.fragment(_live, run_every=_PROJECTED)(room)
-    tab("Rounds", "rounds", lambda: _rounds(room))
+    tab("Rounds", "rounds", lambda: st.fragment(_rounds, run_every=_PROJECTED)(room))
     tab("Method", "method", lambda: st.markdown(_METHOD))
-    if room.rounds and room.rounds[-1].question.right is not None:
+    here = room.rounds[-1] if room.rounds else None
+    guessed = here is not None and here.question.audit is not None
+    if here and not here.revealed and (guessed or here.question.right is not None):
         st.button(
-            "Show the right answer",
+            "Show the mechanism" if guessed else "Show the right answer",
             icon=":material/visibility:",
             key="class-reveal",
             on_click=room.reveal,
@@ -161,6 +164,8 @@ def _question(activity: str, polls: Mapping[str, Question]) -> Question:
         text = controls.plain(
             st.text_input("Question", _SENSITIVE, max_chars=200, key="class-question")
         )
+        if not text.strip():
+            raise RoomError("The question is empty: write one that Yes or No answers.")
         return Question(text=f"{text}\n\n{_COINS}", options=("Yes", "No"), flip=_FLIP)
     return Question(
         text="A coin of your own decided whether Alice is in the data. Is she?",
@@ -191,6 +196,7 @@ def _live(room: Room) -> None:
         st.markdown(f"**{room.seats}** in the room. Ask the first question.")
         return
     here = room.rounds[-1]
+    st.markdown(f"**{len(room.rounds)}.** {here.question.text}")
     st.markdown(f"**{len(here.answers)}** of {room.seats} answered. {_so_far(here)}")
     drawn, _ = _over_rounds(room) if here.question.audit else _answers(here)
     draw(drawn, "class", _so_far(here), toolbar=False)
@@ -209,7 +215,8 @@ def _so_far(here: Round) -> str:
             f"{allowed(rounds)}."
         )
         above = " The class does better than the claim allows: luck, or the claim is false."
-        return text + above * (low > rounds.bound)
+        which = f" The mechanism is {CASE_TITLES[question.audit.case]}."
+        return text + above * (low > rounds.bound) + which * here.revealed
     if question.flip:
         share, low, high = _truly(here)
         epsilon = log((1 - question.flip) / question.flip)
@@ -218,7 +225,7 @@ def _so_far(here: Round) -> str:
             f"nobody's own answer tells (ε = {three(epsilon)})."
         )
     if question.right is None or not here.revealed:
-        return f"First answers to: {question.text}"
+        return "The right answer is still hidden."
     return f"Right: **{question.options[question.right]}**, {100 * here.right / answers:.0f} %."
 
 
@@ -276,8 +283,7 @@ def _rounds(room: Room) -> None:
     rows = [
         {
             "Round": k,
-            "Asked": here.question.text.splitlines()[0],
-            "Mechanism": "" if here.question.audit is None else _mechanism(here.question.audit),
+            "Asked": _asked(here, k < len(room.rounds)),
             "Answers": len(here.answers),
             "Outcome": _so_far(here).replace("*", ""),
         }
@@ -286,8 +292,13 @@ def _rounds(room: Room) -> None:
     show_table(rows, "All rounds of this room.")
 
 
-def _mechanism(spec: AuditSpec) -> str:
-    return f"{NOISES[spec.mechanism]}, ε = {three(spec.epsilon)}, {CASE_TITLES[spec.case]}"
+def _asked(here: Round, over: bool) -> str:
+    """What was asked, in short; what was wrong with a mechanism once its round is over."""
+    spec = here.question.audit
+    if spec is None:
+        return here.question.text.splitlines()[0]
+    case = f", {CASE_TITLES[spec.case]}" if over or here.revealed else ""
+    return f"{NOISES[spec.mechanism]}, {claim_of(Rounds(spec))}{case}"
 
 
 def _phone(room: Room) -> None:
@@ -317,7 +328,7 @@ def _seated(room: Room, seat: int) -> None:
             st.markdown(
                 f"Published: **{room.coin(number, seat)[1]:.3f}**  \n{with_alice} people with "
                 f"Alice, {without} without; {NOISES[question.audit.mechanism]} noise of claimed "
-                f"ε = {three(question.audit.epsilon)}."
+                f"{claim_of(Rounds(question.audit))}."
             )
         for k, option in enumerate(question.options):
             st.button(

@@ -120,12 +120,16 @@ def _reason(spec: AuditSpec) -> str:
     return "great luck, or a claim that is false here"
 
 
+def claim_of(rounds: Rounds) -> str:
+    """Return ε and, where it is not 0, δ."""
+    return f"ε = {three(rounds.spec.epsilon)}" + (
+        f", δ = {power(rounds.delta)}" if rounds.delta else ""
+    )
+
+
 def allowed(rounds: Rounds) -> str:
     """Say what the claim allows, as the end of a sentence."""
-    spec, most = rounds.spec, f"at most {100 * rounds.bound:.1f} %"
-    claim = f"ε = {three(spec.epsilon)}"
-    if rounds.delta:
-        claim += f", δ = {power(rounds.delta)}"
+    spec, most, claim = rounds.spec, f"at most {100 * rounds.bound:.1f} %", claim_of(rounds)
     if spec.target == "number" or spec.about_the_whole_run:
         return f"{claim} allows {most}"
     return f"nominal {claim} of one release would allow {most}"

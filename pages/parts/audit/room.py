@@ -57,7 +57,7 @@ class Round:
     """One question, what each seat was shown (the coin and the number), and its first answer."""
 
     question: Question
-    revealed: bool = False  # the right option of a poll
+    revealed: bool = False  # the right option of a poll, or what is wrong with a mechanism
     coins: dict[int, tuple[bool, float]] = field(default_factory=dict)
     answers: dict[int, int] = field(default_factory=dict)
 
@@ -138,7 +138,7 @@ class Room:
         self._tell()
 
     def reveal(self) -> None:
-        """Show the right answer of the last round."""
+        """Show the right answer of the last round, or what was wrong with its mechanism."""
         self.rounds[-1].revealed = True
         self._tell()
 
@@ -206,24 +206,27 @@ def open_room(host: str) -> Room:
         return _rooms[code]
 
 
-def room_of(text: str, tries: list[float]) -> Room:
+def room_of(text: str, tries: list[float], visit: tuple[str, str] = ("", "")) -> Room:
     """The open room with the code ``text``; small letters and spaces do as well.
 
     ``tries`` are the times of a visit's wrong codes, and grow. Raises ``RoomError`` for a code of
-    no room, and where there were too many.
+    no room, and where there were too many, unless ``visit`` (its tokens) leads the room.
     """
+    code = "".join(text.split()).upper()
+    if len(code) != LENGTH or not set(code) <= set(LETTERS):
+        raise RoomError(f"'{text[:20]}' is no code: it must be {LENGTH} letters, as ABCDEF.")
+    with _lock:
+        _forget_ended()
+        room = _rooms.get(code)
+    if room is not None and room.is_led_by(*visit):
+        return room
     now = time.monotonic()
     tries[:] = [at for at in tries if now - at < _WAIT]
     if len(tries) >= _TRIES:
         raise RoomError(f"{_TRIES} wrong codes: the next one may be entered in a minute.")
-    code = "".join(text.split()).upper()
-    with _lock:
-        _forget_ended()
-        if code in _rooms:
-            return _rooms[code]
+    if room is not None:
+        return room
     tries.append(now)
-    if len(code) != LENGTH or not set(code) <= set(LETTERS):
-        raise RoomError(f"'{text[:20]}' is no code: it must be {LENGTH} letters, as ABCDEF.")
     raise RoomError(
         f"There is no room {code}: it may have been closed, have ended after {HOURS} hours, or be "
         "on another server."
