@@ -197,9 +197,9 @@ def test_what_is_wrong_with_a_mechanism_is_hidden_until_the_lecturer_shows_it() 
     host = open_page("classroom?x_case=half-noise&x_noise=gaussian").press("class-open")
     host.press("class-ask")
     claim = "Gaussian, ε = 1, δ = 10⁻⁵"
-    assert read(host.dataframe[-1].value["Asked"][0]) == claim
+    assert read(host.table[-1].value["Asked"][0]) == claim
     host.press("class-reveal")
-    assert read(host.dataframe[-1].value["Asked"][0]) == f"{claim}, broken: half the noise"
+    assert read(host.table[-1].value["Asked"][0]) == f"{claim}, broken: half the noise"
 
 
 @pytest.mark.parametrize("code", ["", "ABC", "ABCDEF", "<b>", "%F0%9F%98%80"])

@@ -33,7 +33,6 @@ from pages.parts.server.layers.early import COOKIE
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, bars, draw, figure
 from pages.parts.ui.looks import Identity
-from pages.parts.ui.on_screen import show_table
 from pages.parts.ui.series import Line, named_lines
 
 CODE = "code"  # in the address
@@ -285,11 +284,11 @@ def _rounds(room: Room) -> None:
             "Round": k,
             "Asked": _asked(here, k < len(room.rounds)),
             "Answers": len(here.answers),
-            "Outcome": _so_far(here).replace("*", ""),
+            "Outcome": _so_far(here),
         }
         for k, here in enumerate(room.rounds, start=1)
     ]
-    show_table(rows, "All rounds of this room.")
+    st.table(pd.DataFrame(rows), hide_index=True)  # whole, on a phone too
 
 
 def _asked(here: Round, over: bool) -> str:
