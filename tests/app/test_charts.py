@@ -16,6 +16,7 @@ from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
 from dpmc_core.metrics import clipped
 from dpmc_core.wording import three
+from pages.parts.audit import charts as audit_charts
 from pages.parts.completion import charts as run_charts
 from pages.parts.completion import texts as run_texts
 from pages.parts.completion.charts import Named
@@ -341,3 +342,9 @@ def test_numbers_of_runs_keep_clear_of_those_without(least: float, most: float) 
     assert len(places) > 1
     assert start <= places[0]
     assert (places[-1] - places[-2]) / (end - start) > 0.12
+
+
+def test_of_few_scores_the_histogram_has_all() -> None:
+    groups = {"in": np.arange(25.0), "out": np.arange(20.0) - 100.0}
+    _, numbers, _ = audit_charts._histograms("score", "share", groups)
+    np.testing.assert_allclose(numbers[["in (%)", "out (%)"]].sum(), 100)

@@ -280,6 +280,13 @@ def test_als_is_attacked_on_tables_that_can_be_seen() -> None:
     )
 
 
+def test_an_address_may_name_a_large_number_with_and_without_a_comma() -> None:
+    for text in ("1800", "1,800"):
+        app = opened(f"audit?x_target=moments&x_by=one&x_canaries={text}")
+        assert app.texts("warning") == ""
+        assert app.widget("x_canaries").value == 1800
+
+
 @pytest.mark.long
 def test_canaries_are_guessed_after_one_run() -> None:
     app = open_page("audit?x_target=private-means&x_noise=Gaussian&x_epsilon=8")

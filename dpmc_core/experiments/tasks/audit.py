@@ -239,7 +239,7 @@ class OneRunResult(Audited):
         return [
             f"For {of}: {proof.right:,} of the {proof.guesses:,} surest guesses about "
             f"{len(self.scores):,} canaries are right, which proves ε ≥ {three(proof.epsilon)}; "
-            "the best attacker on Gaussian noise of the claimed ε can expect about "
+            "the best attacker on Gaussian noise of the claimed ε can expect to prove about "
             f"{three(proof.possible)}."
             for of, proof in zip(("any noise", "Gaussian noise"), self.proofs, strict=False)
         ]

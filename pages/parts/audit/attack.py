@@ -148,9 +148,8 @@ def _canaries(result: OneRunResult) -> None:
     st.caption(f"Attacked: {in_words(result.spec)}, seed {result.spec.seed}.")
     _claims(result)
     st.caption(
-        f"{result.seconds:.1f} s. Each canary is in the data with probability 1/2. The attacker "
-        "knows the other records and all releases. How many guesses there are was fixed before the "
-        f"run; two bounds (after Steinke et al. 2023 and Mahloujifar et al. 2025) share the "
+        "Each canary is in the data with probability 1/2. The attacker knows the other records and "
+        "all releases. How many guesses there are was fixed before the run; two bounds (after Steinke et al. 2023 and Mahloujifar et al. 2025) share the "
         f"probability of {1 - result.spec.confidence:.2g} that one is too high. {_NO_PROOF}"
     )
 
@@ -233,7 +232,7 @@ def _method(result: AuditResult, title: str) -> None:
         "share that probability, so stopping costs no confidence. "
     )
     st.caption(
-        f"{result.seconds:.1f} s. Exact binomial (Clopper–Pearson) bounds on outputs that no "
+        "Exact binomial (Clopper–Pearson) bounds on outputs that no "
         f"rule was chosen on; with probability at most {1 - bound.confidence:.2g} the bound is "
         f"too high. {early}"
         f"{_NO_PROOF}"

@@ -68,6 +68,7 @@ def canaries(result: OneRunResult) -> Drawn:
     """How often each score occurred among the canaries that are in, and among the others."""
     groups = {"in": result.scores[result.inside], "out": result.scores[~result.inside]}
     fig, numbers, _ = _histograms("log odds that a canary is in", "share of canaries (%)", groups)
+    fig.update_xaxes(exponentformat="power")  # not µ
     return fig, numbers
 
 
@@ -75,7 +76,9 @@ def _histograms(
     axis: str, share: str, groups: Mapping[str, FloatArray]
 ) -> tuple[go.Figure, pd.DataFrame, tuple[float, float]]:
     """Two groups of scores over one axis, and the ends of it."""
-    low, high = np.quantile(np.concatenate([*groups.values()]), [0.001, 0.999])
+    scores = np.concatenate([*groups.values()])  # few ones all have a place
+    low = np.quantile(scores, 0.001, method="lower")
+    high = np.quantile(scores, 0.999, method="higher")
     if low == high:
         low, high = float(low) - 0.5, float(high) + 0.5
     edges = np.linspace(low, high, 61)

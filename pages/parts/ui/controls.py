@@ -209,7 +209,11 @@ def steps_slider(
     if limit:
         values = with_linked(key, values, limit)
     shown = {value: f"{value:g}" if limit else f"{value:,.15g}" for value in values}
-    check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
+    plain = {} if limit else {f"{value:.15g}": value for value in values}
+    if (linked := plain.get(st.query_params.get(key, ""))) is not None:  # 1800, not 1,800
+        st.session_state.setdefault(key, linked)
+    else:
+        check_link(label, key, limit_of(limit).parse if limit else one_of(label, shown.values()))
     picked = st.select_slider(
         f"{label}: {ends}" if ends else label,
         list(values),
