@@ -123,7 +123,7 @@ class Plan:
         """What the margin leaves out: that other people might have taken part.
 
         >>> plan(PlanSpec(margin=1.0, people=5000, spread=20.0)).population_sentence
-        'Mean of the population: ±1.12 points (about 95 %), ±0.554 by who takes part, ±1 by noise.'
+        'Mean of the population: ±1.12 points (about 95 %), ±0.554 by sampling, ±1 by noise.'
         """
         apart = self.of_population()
         if apart is None:
@@ -132,7 +132,7 @@ class Plan:
         most = " at most, as no numbers in the range vary more" if self.spec.spread is None else ""
         return (
             f"Mean of the population: {within(both, self.spec.query)} (about {100 * INSIDE:g} %)"
-            f"{most}, ±{three(sampling)} by who takes part, ±{three(noise)} by noise."
+            f"{most}, ±{three(sampling)} by sampling, ±{three(noise)} by noise."
         )
 
     def as_dict(self) -> JsonObject:

@@ -486,4 +486,5 @@ def test_the_epsilon_of_a_page_is_beside_those_in_use(link: str, nearest: str) -
     assert re.search(rf"Nearest to ε = \d[^*]*: {nearest}", app.texts("markdown"))
     table = next(frame.value for frame in app.dataframe if "Said by" in frame.value)
     assert list(table["ε"])[:2] == ["1", "2"]
+    assert list(table["δ"])[:2] == ["10⁻⁷", "0"]
     assert all(address.startswith("https://") for address in table["Source"])

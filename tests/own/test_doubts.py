@@ -52,6 +52,8 @@ def test_codes_and_counts_are_recognised_and_asked_about() -> None:
         assert "far from all others (-" in doubts
         assert ("'rated'" if header else "'column 1'") + " counts or sums up" in doubts
         assert "are a code for “not rated” (99)" in " ".join(own_set.notes)
+    # of codes that stand nowhere there is nothing to say
+    assert "are a code" not in " ".join(read_table(jokes(), missing="98", without="").notes)
     # the answer may be another, and is not asked again
     answered = read_table(jokes(), missing="", without="")
     assert (answered.ratings.n_items, answered.ratings.high) == (13, 99)

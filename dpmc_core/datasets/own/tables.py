@@ -158,10 +158,11 @@ def ratings_of(
     if reading.missing:
         codes = keep & given.isin(reading.missing)
         keep &= ~codes
-        notes.append(
-            f"{counted(int(codes.sum()), 'rating is', 'ratings are')} a code for “not rated” "
-            f"({_listed(reading.missing)}): they are taken as not rated."
-        )
+        if codes.any():
+            notes.append(
+                f"{counted(int(codes.sum()), 'rating is', 'ratings are')} a code for “not rated” "
+                f"({_listed(reading.missing)}): they are taken as not rated."
+            )
     if reading.without and reading.layout != "long":
         notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
     beyond = keep & (given.abs() > LARGEST)

@@ -149,7 +149,8 @@ def _canaries(result: OneRunResult) -> None:
     _claims(result)
     st.caption(
         "Each canary is in the data with probability 1/2. The attacker knows the other records and "
-        "all releases. How many guesses there are was fixed before the run; two bounds (after Steinke et al. 2023 and Mahloujifar et al. 2025) share the "
+        "all releases. How many guesses there are was fixed before the run; two bounds (after "
+        "Steinke et al. 2023 and Mahloujifar et al. 2025) share the "
         f"probability of {1 - result.spec.confidence:.2g} that one is too high. {_NO_PROOF}"
     )
 

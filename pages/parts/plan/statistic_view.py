@@ -235,7 +235,7 @@ def show_population(answer: Plan) -> None:
     margins = [answer.of_population(n) or (0.0, 0.0, 0.0) for n in people]
     fig = figure("people (log scale)", "margin, 95 % (points, log scale)", log_x=True, log_y=True)
     parts = {
-        "who takes part": ("#D55E00", "dash"),
+        "sampling": ("#D55E00", "dash"),
         "noise": ("#0072B2", "dot"),
         "both": ("#009E73", "solid"),
     }
@@ -248,7 +248,7 @@ def show_population(answer: Plan) -> None:
     fig.add_vline(x=planned, line={"width": 1, "dash": "dot", "color": "#888888"})
     show(named_lines(fig, lines), "population", answer.population_sentence, pd.DataFrame(numbers))
     st.caption(
-        "Noise falls as 1/people, who takes part as 1/√people (drawn at random from many more). "
+        "Noise falls as 1/people, sampling error as 1/√people (drawn at random from many more). "
         "That is about right from 30 people on, or where ten have what few have, and of numbers "
         "cut to the range. "
         "The standard deviation is taken as publicly known: computed from the people it would "

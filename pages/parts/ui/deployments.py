@@ -7,7 +7,7 @@ from math import log
 import streamlit as st
 
 from dpmc_core.facts import facts, typed
-from dpmc_core.wording import three
+from dpmc_core.wording import power, three
 from pages.parts.ui.on_screen import show_table
 
 
@@ -63,7 +63,7 @@ def draw(epsilon: float) -> None:
         {
             "Release": row.name,
             "ε": three(row.epsilon),
-            "δ": f"{row.delta:g}",
+            "δ": power(row.delta),
             "For": row.unit,
             "Period": row.period,
             "Model": row.model,
