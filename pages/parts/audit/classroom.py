@@ -282,7 +282,7 @@ def _rounds(room: Room) -> None:
     rows = [
         {
             "Round": k,
-            "Asked": _asked(here, k < len(room.rounds)),
+            "Asked": _short_question(here, k < len(room.rounds)),
             "Answers": len(here.answers),
             "Outcome": _so_far(here),
         }
@@ -291,7 +291,7 @@ def _rounds(room: Room) -> None:
     st.table(pd.DataFrame(rows), hide_index=True)  # whole, on a phone too
 
 
-def _asked(here: Round, over: bool) -> str:
+def _short_question(here: Round, over: bool) -> str:
     """What was asked, in short; what was wrong with a mechanism once its round is over."""
     spec = here.question.audit
     if spec is None:
