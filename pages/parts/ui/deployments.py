@@ -68,8 +68,8 @@ def draw(epsilon: float) -> None:
             "Period": row.period,
             "Model": row.model,
             "Since": row.since,
-            "Said by": row.source,
             "Source": row.url,
+            "Said by": row.source,
             "Note": row.note,
         }
         for row in deployments()
