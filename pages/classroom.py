@@ -9,7 +9,9 @@ from pages.parts.lessons.overview import curve
 from pages.parts.ui import controls
 
 polls = {
-    f"{lesson.name}-{k}": Question(text=step.question, options=step.options, right=step.right)
+    f"{lesson.name}-{k}": Question(
+        text=f"{step.question} ({lesson.title} Step {k})", options=step.options, right=step.right
+    )
     for lesson in lessons().values()
     for k, step in enumerate(lesson.steps, start=1)
 }

@@ -243,7 +243,7 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
     assert result.ledger.releases[0].what == "which words are in more than one document"
     assert result.dictionary.shape == (len(result.samples.words), 3)
     caveats = " ".join(result.statement.caveats)
-    assert "With probability 1e-06 a word that one document alone has" in caveats
+    assert "With probability 10⁻⁶ a word that one document alone has" in caveats
     assert "a word that only they use may be on the list" in caveats
     assert any("words were chosen, with noise" in note for note in result.samples.notes)
     assert result.reference < result.baseline

@@ -187,4 +187,4 @@ def test_a_plan_takes_a_table(terminal: Terminal) -> None:
     Path("a.csv").write_bytes(long_csv(40, 12))
     target = "--rank 2 --target 1e-9 --mechanism gaussian"
     shown = terminal.output(f"plan model moments --data a.csv {target}")
-    assert "does not reach held-out RMSE at most 1e-09" in shown
+    assert "does not reach held-out RMSE at most 10⁻⁹" in shown
