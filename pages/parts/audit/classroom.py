@@ -123,6 +123,8 @@ def _projector(room: Room, polls: Mapping[str, Question]) -> None:
             type="primary",
             key="class-ask",
             disabled=question is None,
+            help="For a broken mechanism close the sidebar and fill the screen (F11) first: its "
+            "settings and the address tell which it is.",
         )
     if ask and question is not None:
         room.ask(question)
