@@ -78,6 +78,7 @@ def printed_in(paper: str, table: str) -> list[Printed]:
 _FORMULA = re.compile(
     r"(?:\A|(?<=[;\t\r\n]))(?=[\t\r\n]|[\s\u200b-\u200f\u2060\ufeff]*[=+\-@|%＝＋－＠])"
 )
+_COMPUTED = frozenset("\t\r\n=+-@|%＝＋－＠")  # each match of _FORMULA has one of them
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -199,7 +200,7 @@ def not_computed(frame: Any) -> Any:
 
 
 def _only_shown(cell: Any) -> Any:
-    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or _COMPUTED.isdisjoint(cell) or _NUMBER.fullmatch(cell):
         return cell
     return _FORMULA.sub("'", cell)
 
