@@ -311,9 +311,10 @@ def export(results: list[Named]) -> None:
         lambda: [r.result.summary() for r in results],
     )
     for item in results:
-        python_lines.files_of(
-            item.label, item.letter, item.result, released=bool(item.result.released)
-        )
+        with st.container(horizontal=True):
+            python_lines.files_of(
+                item.label, item.letter, item.result, released=bool(item.result.released)
+            )
     download(
         "Errors per iteration (CSV)",
         "dpmc-runs.csv",

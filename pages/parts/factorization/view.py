@@ -262,13 +262,14 @@ def export(items: list[Learned]) -> None:
         lambda: [finite(i.result.summary()) for i in items],
     )
     for item in items:
-        download(
-            f"Parts of {item.name} (CSV)",
-            f"dpmc-parts-{item.key}.csv",
-            partial(_parts_csv, item.result),
-            key=f"parts-csv-{item.key}",
-        )
-        python_lines.files_of(item.name, item.key, item.result, released=item.result.finished)
+        with st.container(horizontal=True):
+            download(
+                f"Parts of {item.name} (CSV)",
+                f"dpmc-parts-{item.key}.csv",
+                partial(_parts_csv, item.result),
+                key=f"parts-csv-{item.key}",
+            )
+            python_lines.files_of(item.name, item.key, item.result, released=item.result.finished)
     for item in items:
         python_lines.elsewhere(item.name, item.result.spec)
 
