@@ -196,7 +196,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
     if not arguments.json:
         print(bounds.sentence)
         print("protects: one person, neighbours: replace-one; their number is public")
-        ends = f"--low {bounds.low:.6g} --high {bounds.high:.6g}"
+        ends = f"--low={bounds.low:.6g} --high={bounds.high:.6g}"
         print(f"next: python -m dpmc_core plan {ends} --people {bounds.people} --epsilon …")
     return bounds.as_dict()
 

@@ -32,9 +32,9 @@ _HALVINGS = 12  # of −1e9 to 1e9, by the logarithm: neighbouring bounds differ
 class Bounds:
     """Noisy quantiles ``low`` and ``high`` of the numbers of ``people``, whose number is public.
 
-    In 95 of 100 cases a share between ``beyond`` and ``most_beyond`` of them lies beyond each, but
-    for the 1 % by which places differ. ``ledger`` is what was released at ``epsilon`` and
-    ``delta``.
+    In 95 of 100 cases a share of at most ``most_beyond`` lies beyond each, and of at least
+    ``beyond`` beyond the next place inwards: where many have one number, nobody may lie beyond a
+    bound. ``ledger`` is what was released at ``epsilon`` and ``delta``.
     """
 
     low: float
@@ -50,10 +50,10 @@ class Bounds:
     def sentence(self) -> str:
         """The bounds, what may lie beyond them, and what that cost."""
         (release,) = self.ledger.releases
-        shares = f"{three(100 * self.beyond)} to {three(100 * self.most_beyond)} %"
         return (
             f"Bounds: {three(self.low)} to {three(self.high)}; in {100 * INSIDE:g} of 100 cases "
-            f"{shares} of {counted(self.people, 'person', 'people')} lie beyond each. Made of "
+            f"at most {three(100 * self.most_beyond)} % of "
+            f"{counted(self.people, 'person', 'people')} lie beyond each. Made of "
             f"{release.count} noisy counts with {release.mechanism.title} noise: "
             f"ε = {three(self.epsilon)} at δ = {power(self.delta)}."
         )

@@ -338,6 +338,9 @@ def test_private_bounds_without_noise_are_quantiles(monkeypatch: pytest.MonkeyPa
     assert bounds.low == pytest.approx(10_000 * sought, rel=0.011)
     assert bounds.high == pytest.approx(10_000 * (1 - sought), rel=0.011)
     assert private_bounds(values, epsilon=1.0, least=40.0).low >= 40.0
+    alike = private_bounds(np.full(1000, -7e6), epsilon=1.0)  # nobody is beyond
+    assert alike.low <= -7e6 <= alike.high
+    assert alike.high - alike.low < 0.011 * 7e6
 
 
 @pytest.mark.parametrize(
@@ -363,9 +366,13 @@ def test_bounds_of_a_file(terminal: Terminal, tmp_path: Path) -> None:
     table.write_text("name;income\n" + "".join(f"p{k};{k},5\n" for k in range(2000)))
     line = f"plan bounds {table} --column income --epsilon 1"
     out = terminal.output(f"{line} --keep {ledger}")
-    assert re.search(r"Bounds: [\d.]+ to 1,\d+; in 95 of 100 cases 1 to \S+ % of 2,000 people", out)
-    low, high = (float(re.search(rf"--{name} (\S+)", out)[1]) for name in ("low", "high"))
+    assert re.search(
+        r"Bounds: [\d.]+ to 1,\d+; in 95 of 100 cases at most \S+ % of 2,000 people", out
+    )
+    low, high = (float(re.search(rf"--{name}=(\S+)", out)[1]) for name in ("low", "high"))
     assert low < high < 2100
+    following = out.partition("next: ")[2].replace("…", "1").strip()
+    assert "the mean of 2,000 people is within" in terminal.output(following)
     assert tightest(read_ledger(ledger), 1e-5) == pytest.approx(1.0, rel=1e-5)
     assert "keep" in terminal.refusal(f"{line} --keep {ledger}")  # it would be lost
     table.write_text("name;income\np0;1\np1;\n")
