@@ -41,5 +41,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     else:
         place = Path(arguments.out)
         write_files(place.parent, {place.name: text.encode()})
+        if not arguments.json:
+            print(f"{len(rows):,} predictions are in {place}")
     unknown = int((ratings.per_user == 0).sum())
     return {"users": ratings.n_users, "users_without_known_items": unknown, "rows": len(rows)}
