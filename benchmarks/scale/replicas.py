@@ -32,32 +32,32 @@ from tests.clusters import cluster
 from tests.postgres import installed, postgres
 
 RUN = "dataset=skewed&n_users=800&n_items=500&n_ratings=60000&rank=16&iterations=60&n=1&run=1"
-LOST = (OSError, EOFError, asyncio.TimeoutError, websockets.ConnectionClosed)
+LOST_CONNECTION = (OSError, EOFError, asyncio.TimeoutError, websockets.ConnectionClosed)
 
 
 @dataclass
-class Seen:
+class Observations:
     """What visitors saw."""
 
     moves: list[tuple[float, float]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    again: int = 0
+    reconnections: int = 0
     runs: set[int] = field(default_factory=set)
 
 
-async def back(visitor: Visitor, seen: Seen) -> None:
+async def reconnect(visitor: Visitor, observed: Observations) -> None:
     """Connect again until it works, for two minutes."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
-        with suppress(*LOST):
+        with suppress(*LOST_CONNECTION):
             await visitor.reconnect()
-            seen.again += 1
+            observed.reconnections += 1
             return
         await asyncio.sleep(0.5)
-    seen.failed.append("no connection for two minutes")
+    observed.failed.append("no connection for two minutes")
 
 
-async def browse(url: str, until: float, rng: random.Random, seen: Seen) -> None:
+async def browse(url: str, until: float, rng: random.Random, observed: Observations) -> None:
     """One visitor until the end."""
     await asyncio.sleep(rng.uniform(0, 20))
     async with Visitor(url) as visitor:
@@ -71,32 +71,34 @@ async def browse(url: str, until: float, rng: random.Random, seen: Seen) -> None
                     await asyncio.sleep(rng.uniform(4, 12))
                     if time.monotonic() >= until or slider not in visitor.widgets:
                         break
-                    taken = await visitor.move(slider, rng.choice(values), timeout=120)
-                    seen.moves.append((time.monotonic(), taken))
-            except LOST as error:
+                    seconds = await visitor.move(slider, rng.choice(values), timeout=120)
+                    observed.moves.append((time.monotonic(), seconds))
+            except LOST_CONNECTION as error:
                 if not visitor.lost:
-                    seen.failed.append(f"{page}: {type(error).__name__}")
-                await back(visitor, seen)
-        seen.failed += visitor.errors
+                    observed.failed.append(f"{page}: {type(error).__name__}")
+                await reconnect(visitor, observed)
+        observed.failed += visitor.errors
 
 
-async def compute(url: str, until: float, seeds: Iterator[int], store: str, seen: Seen) -> None:
+async def compute(
+    url: str, until: float, seeds: Iterator[int], store: str, observed: Observations
+) -> None:
     """Visitors one after the other, each of whom stays until the run of a link is in the store."""
     while time.monotonic() < until:
         seed = next(seeds)
-        seen.runs.add(seed)
+        observed.runs.add(seed)
         async with Visitor(url) as visitor:
-            with suppress(*LOST):
+            with suppress(*LOST_CONNECTION):
                 await visitor.open("completion", f"{RUN}&seed={seed}", timeout=120)
             end = time.monotonic() + 180
             while not await asyncio.to_thread(_kept, store, seed):
                 if visitor.lost:
-                    await back(visitor, seen)
+                    await reconnect(visitor, observed)
                 if time.monotonic() > end:
-                    seen.failed.append(f"run {seed} took more than three minutes")
+                    observed.failed.append(f"run {seed} took more than three minutes")
                     break
                 await asyncio.sleep(0.5)
-            seen.failed += visitor.errors
+            observed.failed += visitor.errors
 
 
 def _kept(store: str, seed: int) -> bool:
@@ -104,12 +106,12 @@ def _kept(store: str, seed: int) -> bool:
         return seed in {row["seed"] for row in runs.rows(limit=None)} if runs.count() else False
 
 
-def busy(processes: list[psutil.Process]) -> float:
+def processor_seconds(processes: list[psutil.Process]) -> float:
     """Seconds of a processor that they used so far."""
     total = 0.0
-    for one in processes:
+    for process in processes:
         with suppress(psutil.Error):
-            times = one.cpu_times()
+            times = process.cpu_times()
             total += times.user + times.system
     return total
 
@@ -118,11 +120,11 @@ def busy(processes: list[psutil.Process]) -> float:
 def proxy(folder: Path, apps: tuple[int, int]) -> Iterator[str]:
     """The address of the proxy before two replicas."""
     port = free_port()
-    places = {"LAB_BIND": f"127.0.0.1:{port}"}
-    places |= {f"APP_{n}": f"127.0.0.1:{p}" for n, p in zip("AB", apps, strict=True)}
+    variables = {"LAB_BIND": f"127.0.0.1:{port}"}
+    variables |= {f"APP_{n}": f"127.0.0.1:{p}" for n, p in zip("AB", apps, strict=True)}
     command = [str(shutil.which("haproxy")), "-db", "-f", str(ROOT / "deploy" / "haproxy.cfg")]
     with (folder / "proxy.log").open("ab") as log:
-        process = subprocess.Popen(command, env=places, stdout=log, stderr=log)
+        process = subprocess.Popen(command, env=variables, stdout=log, stderr=log)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
@@ -130,15 +132,15 @@ def proxy(folder: Path, apps: tuple[int, int]) -> Iterator[str]:
         process.wait()
 
 
-async def replicas(asked: argparse.Namespace, folder: Path) -> None:
+async def replicas(options: argparse.Namespace, folder: Path) -> None:
     """Two replicas and two workers, one of each killed."""
     ports = (free_port(), free_port())
     with ExitStack() as stack:
         store = str(folder / "runs.sqlite")
         if installed():
             store = stack.enter_context(postgres())
-        address, hands = stack.enter_context(cluster(folder, 2))
-        entered = [stack.enter_context(ExitStack()) for _ in ports]
+        address, workers = stack.enter_context(cluster(folder, 2))
+        contexts = [stack.enter_context(ExitStack()) for _ in ports]
 
         def start(k: int) -> App:
             place = folder / "ab"[k]
@@ -146,7 +148,7 @@ async def replicas(asked: argparse.Namespace, folder: Path) -> None:
             app = running_app(
                 place, port=ports[k], DPMC_STORE=store, DPMC_SCHEDULER=address, DPMC_VISITS="1000"
             )
-            return entered[k].enter_context(app)
+            return contexts[k].enter_context(app)
 
         apps = [start(0), start(1)]
         url = stack.enter_context(proxy(folder, ports))
@@ -155,40 +157,41 @@ async def replicas(asked: argparse.Namespace, folder: Path) -> None:
             for page in PAGES:
                 await first.open(page, timeout=120)
                 await second.open(page, timeout=120)
-        seen, began = Seen(), time.monotonic()
-        until = began + 60 * asked.minutes
+        observed, started = Observations(), time.monotonic()
+        until = started + 60 * options.minutes
         servers = [psutil.Process(app.process.pid) for app in apps]
-        before, spent = busy(servers), 0.0
+        before = processor_seconds(servers)
         seeds = iter(range(1, 10_000))
-        going = [
-            *(browse(url, until, random.Random(k), seen) for k in range(asked.visitors)),
-            *(compute(url, until, seeds, store, seen) for _ in range(asked.live)),
+        visits = [
+            *(browse(url, until, random.Random(k), observed) for k in range(options.visitors)),
+            *(compute(url, until, seeds, store, observed) for _ in range(options.live)),
         ]
-        everybody = asyncio.gather(*going)
-        await asyncio.sleep(20 * asked.minutes)
-        hands[0].kill()
+        all_visits = asyncio.gather(*visits)
+        await asyncio.sleep(20 * options.minutes)
+        workers[0].kill()
         print("a worker was killed", flush=True)
-        await asyncio.sleep(10 * asked.minutes)
-        spent = busy(servers) - before
-        minutes = asked.visitors * (time.monotonic() - began) / 60
+        await asyncio.sleep(10 * options.minutes)
+        spent = processor_seconds(servers) - before
+        minutes = options.visitors * (time.monotonic() - started) / 60
         apps[0].process.kill()
         print("a replica was killed", flush=True)
         await asyncio.sleep(5)
-        await asyncio.to_thread(entered[0].close)
+        await asyncio.to_thread(contexts[0].close)
         apps[0] = await asyncio.to_thread(start, 0)
-        await everybody
+        await all_visits
         await asyncio.sleep(5)
-        missing = [seed for seed in seen.runs if not _kept(store, seed)]
-        late = [taken for when, taken in seen.moves if when > began + 30]
+        missing = [seed for seed in observed.runs if not _kept(store, seed)]
+        redraws = [seconds for when, seconds in observed.moves if when > started + 30]
         print(f"runs in {store.partition(':')[0] if '://' in store else 'a file'}; ", end="")
-        print(f"{asked.visitors} visitors, {asked.live} whose runs follow one another:")
-        print(f"  {len(seen.failed)} failed, {seen.again} connected again: {seen.failed[:5]}")
-        print(f"  {len(seen.runs)} runs were begun, {len(missing)} are missing in the store")
-        print(f"  sliders after the first half minute: {shown(late)}")
+        print(f"{options.visitors} visitors, {options.live} whose runs follow one another:")
+        print(f"  {len(observed.failed)} failed: {observed.failed[:5]}")
+        print(f"  {observed.reconnections} connected again")
+        print(f"  {len(observed.runs)} runs were begun, {len(missing)} are missing in the store")
+        print(f"  sliders after the first half minute: {shown(redraws)}")
         print(f"  {spent / minutes:.3f} s of a processor for a visitor's minute (before a kill)")
 
 
-async def alone(asked: argparse.Namespace, folder: Path) -> None:
+async def alone(options: argparse.Namespace, folder: Path) -> None:
     """The same visitors of one server, half as many."""
     place = folder / "alone"
     place.mkdir()
@@ -196,17 +199,18 @@ async def alone(asked: argparse.Namespace, folder: Path) -> None:
         async with Visitor(app.url) as first:
             for page in PAGES:
                 await first.open(page, timeout=120)
-        seen, began = Seen(), time.monotonic()
-        until = began + 60 * asked.minutes / 2
+        observed, started = Observations(), time.monotonic()
+        until = started + 60 * options.minutes / 2
         server = [psutil.Process(app.process.pid)]
-        before, count = busy(server), asked.visitors // 2
+        before, count = processor_seconds(server), options.visitors // 2
         await asyncio.gather(
-            *(browse(app.url, until, random.Random(k), seen) for k in range(count))
+            *(browse(app.url, until, random.Random(k), observed) for k in range(count))
         )
-        minutes = count * (time.monotonic() - began) / 60
-        late = [taken for when, taken in seen.moves if when > began + 30]
-        print(f"one server, {count} visitors: {len(seen.failed)} failed, {shown(late)}")
-        print(f"  {(busy(server) - before) / minutes:.3f} s of a processor for a visitor's minute")
+        minutes = count * (time.monotonic() - started) / 60
+        redraws = [seconds for when, seconds in observed.moves if when > started + 30]
+        print(f"one server, {count} visitors: {len(observed.failed)} failed, {shown(redraws)}")
+        spent = processor_seconds(server) - before
+        print(f"  {spent / minutes:.3f} s of a processor for a visitor's minute")
 
 
 def main() -> None:
@@ -215,10 +219,10 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=200)
     parser.add_argument("--live", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=4.0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dpmc-replicas-") as folder:
-        asyncio.run(replicas(asked, Path(folder)))
-        asyncio.run(alone(asked, Path(folder)))
+        asyncio.run(replicas(options, Path(folder)))
+        asyncio.run(alone(options, Path(folder)))
 
 
 if __name__ == "__main__":
