@@ -2,17 +2,14 @@
 
 import itertools
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import sparse
 
 from dpmc_core.completion import ALSConfig, IRLSConfig, als, fit_baselines, irls
-from dpmc_core.completion.als import learn_als
 from dpmc_core.completion.common import baselines
 from dpmc_core.completion.common.step import FactorModel, Step, start_item_factors
-from dpmc_core.completion.irls import learn_irls
 from dpmc_core.datasets.ratings import Ratings, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
 from dpmc_core.errors import ParameterError
@@ -114,7 +111,8 @@ def dense_reference(ratings: Ratings, config, seed: int) -> tuple[np.ndarray, np
     ids=str,
 )
 def test_a_run_equals_dense_normal_equations(config, ratings: Ratings) -> None:
-    *_, last = steps_of(config, ratings, 11)
+    last, again = (steps_of(config, ratings, 11, workers)[-1] for workers in (1, 3))
+    np.testing.assert_array_equal(again.model.item_factors, last.model.item_factors)
     users, items = dense_reference(ratings, config, 11)
     precision = 1e-8 if isinstance(config, ALSConfig) else 1e-7
     np.testing.assert_allclose(last.model.user_factors, users, atol=precision)
@@ -135,10 +133,7 @@ def test_a_run_equals_dense_normal_equations(config, ratings: Ratings) -> None:
 
 
 def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
-    """Item 0's factors given U.
-
-    A direct convex solve of Σ ρ_α(y − Aθ) + (λ/2)‖θ‖² must find the same point.
-    """
+    """Item 0's factors θ given U: where the convex Σ ρ_α(y − Aθ) + (λ/2)‖θ‖² has no slope."""
     rng = R(0)
     y = rng.standard_t(2, 60) + 3
     # a second item fixes nothing: the matrix has two columns only so that rank 2 is allowed
@@ -146,46 +141,13 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
     ratings = Ratings.checked(np.tile(np.arange(60), 2), np.repeat([0, 1], 60), values)
     config = IRLSConfig(rank=2, reg=0.7, iterations=1, inner=100, loss_alpha=0.8)
     (step,) = steps_of(config, ratings)
-    a = step.model.user_factors
-
-    def objective(theta):
-        return float(np.sum(rho(y - a @ theta, 0.8)) + 0.35 * theta @ theta)
-
-    def gradient(theta):
-        return -a.T @ np.clip(y - a @ theta, -0.8, 0.8) + 0.7 * theta
-
-    best = optimize.minimize(
-        objective, np.zeros(2), jac=gradient, method="BFGS", options={"gtol": 1e-10}
-    )
-    np.testing.assert_allclose(step.model.item_factors[0], best.x, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", SOLVERS)
-def test_same_seed_same_result_whatever_the_workers(kind) -> None:
-    config = kind(rank=4, reg=1, iterations=3, mechanism=Huber(alpha=1.0))
-    first, *same, different = (
-        steps_of(config, RATINGS, *of)[-1].model.item_factors
-        for of in ((5, 1), (5, 2), (5, 3), (6,))
-    )
-    assert all(np.array_equal(first, factors) for factors in same)
-    assert not np.array_equal(first, different)
-
-
-@pytest.mark.parametrize("kind", SOLVERS)
-def test_noise_on_the_output_does_not_settle(kind) -> None:
-    """The Huber paper's sentence (section 3.1), by how the error moves in the last iterations."""
-    data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
-    moves = {}
-    for place in ("right", "output"):
-        noise = Huber(alpha=1.076)
-        config = kind(rank=3, reg=0.5, iterations=30, mechanism=noise, noise_on=place)
-        last = steps_of(config, data)[-15:]
-        moves[place] = np.std([step.squared_residuals**0.5 for step in last])
-    assert moves["output"] > 5 * moves["right"]
+    a, theta = step.model.user_factors, step.model.item_factors[0]
+    slope = 0.7 * theta - a.T @ np.clip(y - a @ theta, -0.8, 0.8)
+    np.testing.assert_allclose(slope, 0, atol=1e-5)
 
 
 def test_noise_ends_after_the_noisy_iterations_and_then_protects_nothing() -> None:
-    config = ALSConfig(rank=4, reg=0.5, iterations=5, mechanism=NOISE[1], noise_on="both")
+    config = ALSConfig(rank=4, reg=0.5, iterations=5, mechanism=NOISE[3], noise_on="both")
     whole, part = steps_of(config), steps_of(replace(config, noisy_iterations=2))
     assert [len(step.releases) for step in part] == [2, 2, 0, 0, 0]
     assert np.array_equal(whole[1].model.item_factors, part[1].model.item_factors)
@@ -198,39 +160,17 @@ def test_noise_ends_after_the_noisy_iterations_and_then_protects_nothing() -> No
     assert [ledger.draws for ledger in ledgers] == [10, 4]
     both, ended = map(state, ledgers)
     assert both.nominal
-    assert not any("without noise, and so is everything" in text for text in both.caveats)
     assert (ended.private, ended.epsilon) == (False, np.inf)
     assert ended.label == "not private: noise ends before the last iteration"
-    for kind in SOLVERS:
-        config = kind(rank=4, iterations=1, mechanism=NOISE[1], noise_on="output")
-        (of_output,) = steps_of(config)
-        caveats = state(Ledger(of_output.releases)).caveats
-        assert any("Solved factors" in text for text in caveats)
+    (of_output,) = steps_of(ALSConfig(rank=4, iterations=1, mechanism=NOISE[1], noise_on="output"))
+    caveats = state(Ledger(of_output.releases)).caveats
+    assert any("Solved factors" in text for text in caveats)
 
 
-@pytest.mark.parametrize(("kind", "learn"), [(ALSConfig, learn_als), (IRLSConfig, learn_irls)])
-def test_partitions_take_noise_on_right_hand_sides_only(kind, learn) -> None:
-    people = SimpleNamespace(n_users=70, n_items=50, whole=None)
-    config = kind(rank=4, mechanism=NOISE[1], noise_on="output")
-    with pytest.raises(ParameterError, match=r"noise_on = 'output' .* right for ratings in part"):
-        next(learn(people, config, R(0), None))
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings", "message"),
-    [
-        *((kind, {"noise_on": "items"}, "noise_on = 'items'") for kind in SOLVERS),
-        (ALSConfig, {"rank": 7}, "rank = 7"),
-        (IRLSConfig, {"rank": 7}, "at most 6"),
-        (ALSConfig, {"rank": 0}, "rank"),
-        (ALSConfig, {"reg": 0}, "reg"),
-        (ALSConfig, {"iterations": 0}, "iterations"),
-        (ALSConfig, {"rank": 2.5}, "rank"),
-    ],
-)
-def test_bad_settings_and_a_rank_above_the_matrix_are_refused(kind, settings, message) -> None:
-    with pytest.raises(ParameterError, match=message):
-        steps_of(kind(**settings), low_rank(30, 6, rank=2, observed=0.5))
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_a_rank_above_the_matrix_is_refused(kind) -> None:
+    with pytest.raises(ParameterError, match=r"rank = 7 .* at most 6"):
+        steps_of(kind(rank=7), low_rank(30, 6, rank=2, observed=0.5))
 
 
 def test_baselines_by_hand() -> None:
@@ -344,10 +284,9 @@ def test_the_fitted_baseline_of_few_ratings_stays_within_them(
     assert predicted.max() <= max(values) + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_split_is_exact_and_disjoint(seed: int) -> None:
+def test_split_is_exact_and_disjoint() -> None:
     data = low_rank(40, 30, observed=0.5)
-    split = random_split(data, 0.2, seed)
+    split = random_split(data, 0.2, 0)
     assert len(split.test) == int(0.2 * len(data))
     pairs = [set(zip(part.users, part.items, strict=True)) for part in (split.train, split.test)]
     assert not pairs[0] & pairs[1]

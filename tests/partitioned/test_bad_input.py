@@ -233,6 +233,10 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
         ("als --folder data --out run --user-column who --workers 0", "workers = '0'"),
         ("als --folder data --out run --user-column who --memory-mb 1", "memory_mb = '1'"),
         ("als --folder data --out run --user-column who --rank 200", "rank = 200"),
+        (
+            "irls --folder data --out run --user-column who --noise-on output",
+            "noise_on = 'output' is not allowed: it must be right for ratings in partitions",
+        ),
         ("als --folder data --out run --user-column who --rank no", "rank = 'no'"),
         (
             "moment-nmf --folder x --out y",
