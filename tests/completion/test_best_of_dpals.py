@@ -11,11 +11,10 @@ import pytest
 from dpmc_core.completion.common.population import Group, Learning, MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import best
-from dpmc_core.completion.dpals.best import RATIOS, BestConfig, best_dpals, score_of
+from dpmc_core.completion.dpals.best import BestConfig, best_dpals, score_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import choice_epsilon, tightest
 from dpmc_core.privacy.budget import Budget
@@ -59,18 +58,18 @@ def lambdas(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return drawn
 
 
-def chosen(seed: int, **settings: Any) -> float:
-    """The λ that a run publishes."""
-    *_, last = best_dpals(table(), BestConfig(reg=1.0, **settings), R(seed), 1)
-    assert last.chosen_reg is not None
-    return float(last.chosen_reg)
+def best_of(seed: int, **settings: Any) -> Step:
+    """The step of a run without noise, or with another budget."""
+    config = BestConfig(**{"reg": 1.0, "private": "budget" in settings, **settings})
+    (last,) = best_dpals(table(), config, R(seed), 1)
+    return last
 
 
 def test_the_number_of_runs_is_geometric_and_their_settings_uniform(lambdas: list[float]) -> None:
     counts = []
     for seed in range(600):
         before = len(lambdas)
-        list(best_dpals(table(), BestConfig(reg=1.0, mean_runs=4.0, private=False), R(seed), 1))
+        best_of(seed, mean_runs=4.0)
         counts.append(len(lambdas) - before)
     for k in (1, 2, 3):
         expected = 0.25 * 0.75 ** (k - 1)
@@ -79,6 +78,11 @@ def test_the_number_of_runs_is_geometric_and_their_settings_uniform(lambdas: lis
     shares = np.array([count / len(lambdas) for count in Counter(lambdas).values()])
     assert sorted(set(lambdas)) == [0.2, 1.0, 5.0]
     assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(lambdas))
+    for reg, allowed in ((1e4, {2e3, 1e4}), (1e-3, {1e-3, 5e-3})):  # λ stays in its range
+        lambdas.clear()
+        for seed in range(8):
+            best_of(seed, reg=reg)
+        assert set(lambdas) == allowed
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(1000.0, 2 / 3), (0.01, 1 / 3)])
@@ -88,8 +92,8 @@ def test_a_choice_happens_as_far_as_noise_lets_it(
     """Without noise the best λ is published where any run drew it, with probability
     1 − E(2/3)^K = 2/3 at a mean of 4; where noise hides the score, as often as the others.
     """
-    budget = Budget(epsilon=epsilon)
-    hits = [chosen(seed, mean_runs=4.0, budget=budget) == 1.0 for seed in range(300)]
+    settings = {"mean_runs": 4.0, "budget": Budget(epsilon=epsilon)}
+    hits = [best_of(seed, **settings).chosen_reg == 1.0 for seed in range(300)]
     assert abs(np.mean(hits) - share) < 4 * np.sqrt(share * (1 - share) / 300)
 
 
@@ -115,17 +119,30 @@ def test_one_user_moves_the_score_by_a_half_at_most() -> None:
     assert max(moved) == pytest.approx(0.5)
 
 
-def steps_of(family: str, mean_runs: float, seed: int = 0) -> list[Step]:
-    budget = Budget(epsilon=2.0, family=family)
-    config = BestConfig(rank=2, items_per_user=9, mean_runs=mean_runs, budget=budget)
-    return list(best_dpals(table(), config, R(seed), 1))
+ONE_RUN = {
+    "item counts of k ratings per user": 1,
+    "item counts of the ratings that take part": 1,
+    "Gram matrices of all items": 2,
+    "right-hand sides of all items": 2,
+    "score of ratings held out": 1,
+}
 
 
-@pytest.mark.parametrize("family", ["gaussian", "huber", "laplace"])
-def test_the_choice_spends_the_total_and_one_run_less(family: str) -> None:
-    noise = []
+@pytest.mark.parametrize(
+    ("family", "preparation"),
+    [("gaussian", None), ("gaussian", 200.0), ("huber", None), ("laplace", None)],
+)
+def test_the_choice_spends_the_total_and_one_run_less(
+    family: str, preparation: float | None
+) -> None:
+    """The ledger is that of one run of DPALS and of its score, however many were made."""
+    noise, budget = [], Budget(epsilon=2.0, family=family)
+    settings: dict[str, Any] = {"sigma_preparation": preparation, "budget": budget}
     for mean_runs in (1.0, 2.0, 12.0):
-        _, ledger = spending(steps_of(family, mean_runs))
+        last = best_of(0, rank=2, items_per_user=9, mean_runs=mean_runs, **settings)
+        assert Counter(release.what for release in last.releases) == ONE_RUN
+        assert last.rest == ()
+        _, ledger = spending([last])
         assert {release.mean_runs for release in ledger.releases} == {mean_runs}
         spent = tightest(ledger, 1e-5)
         assert 2.0 * 0.9999 < spent <= 2.0
@@ -134,37 +151,6 @@ def test_the_choice_spends_the_total_and_one_run_less(family: str) -> None:
         assert tightest(one, 1e-5) < (2.0 if mean_runs > 1 else 2.1)
         noise.append(ledger.releases[0].mechanism.std)
     assert noise == sorted(noise)
-
-
-def test_nothing_of_the_other_runs_is_left() -> None:
-    """The ledger is that of one run of DPALS and of its score, however many were made."""
-    for seed in range(4):
-        (last,) = steps_of("gaussian", 5.0, seed)
-        counts = Counter(release.what for release in last.releases)
-        assert counts == {
-            "item counts of k ratings per user": 1,
-            "item counts of the ratings that take part": 1,
-            "Gram matrices of all items": 2,
-            "right-hand sides of all items": 2,
-            "score of ratings held out": 1,
-        }
-        assert last.rest == ()
-
-
-def test_given_noise_of_the_preparation_is_made_in_each_run() -> None:
-    config = BestConfig(rank=2, sigma_preparation=200.0, budget=Budget(epsilon=2.0))
-    _, ledger = spending(best_dpals(table(), config, R(0), 1))
-    assert {release.mean_runs for release in ledger.releases} == {3.0}
-    assert tightest(ledger, 1e-5) <= 2.0
-
-
-def test_settings_stay_in_their_range(lambdas: list[float]) -> None:
-    for reg, allowed in ((1e4, {2e3, 1e4}), (1e-3, {1e-3, 5e-3})):
-        for seed in range(8):
-            list(best_dpals(table(), BestConfig(reg=reg, private=False), R(seed), 1))
-        assert set(lambdas) == allowed
-        lambdas.clear()
-    assert len(RATIOS) == 3
 
 
 def test_a_run_states_the_choice() -> None:
@@ -177,20 +163,6 @@ def test_a_run_states_the_choice() -> None:
     assert not result.statement.nominal
     assert any("of a random number of runs, 3 on average" in c for c in result.statement.caveats)
     assert "mean_runs" not in str(run(spec.replace(algorithm="dpals")).summary())
-    assert "best-dpals" not in ON_PARTITIONS["rate"]
 
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"mean_runs": 0.5}, "mean_runs = 0.5 is not allowed: it must be a number from 1 to 20"),
-        ({"mean_runs": 21}, "mean_runs = 21"),
-        ({"sigma": 3.0}, "sigma = 3.0 is not allowed: it must be left out"),
-        ({"algorithm": "dpals", "mean_runs": 3}, "which have no mean_runs"),
-        ({"task": "recommend"}, "algorithm = 'best-dpals'"),
-    ],
-)
-def test_bad_settings_are_told(settings: dict[str, Any], words: str) -> None:
-    noise = {} if "sigma" in settings else {"epsilon": 1.0}
-    with pytest.raises(ParameterError, match=words):
-        RunSpec.of({"algorithm": "best-dpals", "mechanism": "gaussian", **noise, **settings})
+    with pytest.raises(ParameterError, match=r"sigma = 3.0 is not allowed: it must be left out"):
+        RunSpec.of(algorithm="best-dpals", mechanism="gaussian", sigma=3.0)

@@ -406,6 +406,7 @@ def test_few_items_are_all_learned(n_items: int, settings: dict[str, Any], learn
         ({"solve": "gradient", "global_penalty": 1.0}, "must be 0 with gradient steps"),
         ({"sigma_preparation": 1.0}, "alone cost(s) with the noise chosen for it"),
         ({"rank": 10}, "rank = 10 is not allowed"),
+        ({"implicit": True, "item_features": "shrink"}, "must be none for likes with DPALS"),
     ],
 )
 def test_bad_settings_of_dpals_are_told(knobs: dict[str, Any], words: str) -> None:
