@@ -12,7 +12,7 @@ from dpmc_core.datasets.loaders import load_samples
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, parts, topic_documents, true_topics
 from dpmc_core.errors import DataError
-from dpmc_core.factorization import RobustConfig, robust_nmf
+from dpmc_core.factorization import RobustConfig, objective, robust_nmf
 from dpmc_core.metrics.factors import (
     _vectors,
     column_errors,
@@ -33,9 +33,9 @@ def test_errors_of_columns(kind: str) -> None:
     plain = rng.random((8, 5)) * (rng.random((8, 5)) < 0.6)
     values = plain if kind == "dense" else sparse.csc_array(plain)
     w, h = rng.random((8, 2)), rng.random((2, 5))
-    np.testing.assert_allclose(
-        column_errors(values, w, h), np.linalg.norm(plain - w @ h, axis=0), atol=1e-12
-    )
+    errors = np.linalg.norm(plain - w @ h, axis=0)
+    np.testing.assert_allclose(column_errors(values, w, h), errors, atol=1e-12)
+    assert objective(values, w, h) == pytest.approx(np.mean(errors**2) / 2, rel=1e-12)  # eq. 15
     mean = plain.mean(axis=1)
     np.testing.assert_allclose(mean_columns(values), mean / np.linalg.norm(mean))
 
