@@ -267,12 +267,10 @@ def test_no_fixed_shrinkage_predicts_better_than_the_chosen_one(data: Ratings) -
     ("users", "items", "values"),
     [
         ([0], [0], [3.0]),
-        ([0, 1, 2], [0, 0, 0], [4.0, 4.0, 4.0]),
         ([0, 1, 2, 3], [0, 1, 2, 3], [1.0, 2.0, 3.0, 5.0]),
-        ([0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1], [1.0, 4.0, 1.0, 5.0, 1.0, 4.0]),
         ([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]),
     ],
-    ids=["one", "constant", "each once", "one of each user", "exact"],
+    ids=["one", "each once", "exact"],
 )
 def test_the_fitted_baseline_of_few_ratings_stays_within_them(
     users: list[int], items: list[int], values: list[float]
