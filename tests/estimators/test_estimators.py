@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import datasets
-from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
@@ -57,7 +56,6 @@ def test_nmf_finds_parts_and_rebuilds() -> None:
     assert model.reconstruction_err_ == pytest.approx(
         0.5 * np.mean(((X - back) ** 2).sum(axis=1)), rel=1e-9
     )
-    assert list(model.get_feature_names_out()) == ["nmf0", "nmf1", "nmf2", "nmf3"]
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-15, 1e-9, 7.3, 1e15, 1e99])
@@ -73,8 +71,7 @@ def test_nmf_does_not_depend_on_the_scale_of_x(scale: float) -> None:
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace", "huber"])
 @pytest.mark.parametrize("method", METHODS)
 def test_private_nmf_spends_what_it_says(method: str, mechanism: str) -> None:
-    model = PrivateNMF(4, epsilon=2.0, mechanism=mechanism, method=method, random_state=0)
-    model.fit(faces())
+    model = private(faces(), 4, epsilon=2.0, mechanism=mechanism, method=method)
     assert tightest(model.ledger_, 1e-5) == pytest.approx(2.0, rel=1e-4)
     statement = model.statement_
     assert not statement.nominal
@@ -216,7 +213,6 @@ def test_completion_is_better_than_the_mean_and_says_what_it_spends() -> None:
     of_first = X[:, 0] == X[0, 0]
     as_new = model.predict_new_users(X[of_first], X[of_first], y[of_first])
     np.testing.assert_allclose(as_new, model.predict(X[of_first]), atol=1e-12)
-    assert clone(model).get_params() == model.get_params()
 
 
 def test_completion_says_how_it_does_beside_baselines() -> None:
@@ -264,18 +260,6 @@ def test_users_with_large_numbers_stay_themselves() -> None:
     assert model.predict([[first, 3]])[0] > 3.5
 
 
-def test_items_can_be_given_so_that_the_rated_ones_tell_nothing() -> None:
-    X, y = some_ratings()
-    items = np.arange(100)
-    part = X[:, 1] < 30
-    model = completion(X[part], y[part], items=items)
-    assert model.items_.tolist() == items.tolist()
-    assert {r.coordinates for r in model.ledger_.releases} >= {100}
-    with pytest.warns(UserWarning, match="items that are not among items are left out"):
-        fewer = completion(items=items[:20])
-    assert fewer.items_.tolist() == items[:20].tolist()
-
-
 @pytest.mark.parametrize(
     ("given", "uncovered"),
     [
@@ -303,8 +287,10 @@ def test_with_what_is_public_given_no_user_changes_releases_or_statement() -> No
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             model = completion(pairs, ratings, items=range(7, 48), n_users=400)
-        assert bool(warned) == (len(pairs) > len(X))
-        fits.append((model.items_.tolist(), model.ledger_, model.statement_))
+        left_out = ["items that are not among items are left out" in str(w) for w in warned]
+        assert left_out == [True] * (len(pairs) > len(X))
+        assert model.items_.tolist() == [*range(7, 48)]
+        fits.append((model.ledger_, model.statement_))
         assert model.predict([[1000, 47]]).shape == (1,)
     assert fits[0] == fits[1] == fits[2]
     with pytest.raises(ValueError, match="X has more users than n_users = 299"):

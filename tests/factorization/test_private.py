@@ -474,9 +474,6 @@ def test_words_are_chosen_by_what_was_released() -> None:
     fewer = kept.fewer(10)
     assert few.rows.tolist() == fewer.rows.tolist()
     np.testing.assert_array_equal(few.idf, fewer.idf)
-    spread = kept.spread(np.ones((40, 2)), TEXTS.dimension)
-    assert spread.shape == (TEXTS.dimension, 2)
-    assert spread.sum() == 80
 
 
 SAMPLED = CorrectedNMFConfig(rank=4, rounds=6, sampling_rate=0.2, budget=BUDGET)

@@ -1,6 +1,5 @@
 """A list of words chosen privately: its threshold, its sums, and what its failing costs."""
 
-import itertools
 import json
 import math
 from dataclasses import replace
@@ -252,14 +251,10 @@ def test_a_run_on_words_of_its_own_choice_keeps_to_its_budget(
 
 
 def test_a_table_of_counts_in_any_order_stays_as_it_is() -> None:
-    texts = [f"beta alpha {letters(k)}" for k in range(30)]
-    samples = samples_of_texts(texts, name="Mine", chosen=ALL_WORDS)
-    assert samples.counts is not None
+    samples = of_texts([f"beta alpha {letters(k)}" for k in range(30)])
     table = sparse.csc_array(samples.counts)
-    for first, end in itertools.pairwise(table.indptr):
-        table.indices[first:end] = table.indices[first:end][::-1]
-        table.data[first:end] = table.data[first:end][::-1]
-    table.data += np.arange(table.nnz)
+    table.indices = table.indices.reshape(30, 3)[:, ::-1].ravel()
+    table.data = np.arange(1.0, 91.0)
     before = table.toarray()
     _frequencies(UnitGroup(replace(samples, counts=table)))
     np.testing.assert_array_equal(table.toarray(), before)
