@@ -121,7 +121,10 @@ def frank_wolfe(
         shrink = bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), bound)
         users[:, : k + 1] *= shrink[:, None]
         fitted *= shrink[ratings.users]
-        model = _assembled(users[:, : k + 1], items[:, : k + 1], own)
+        model = FactorModel(
+            np.column_stack([users[:, : k + 1], own]),
+            np.column_stack([items[:, : k + 1], np.ones(n_items)]),
+        )
         squares = squared_residuals(ratings, model)
         yield Step(k + 1, model, squares, squares, curator.made(), curator.rest())
 
@@ -145,11 +148,6 @@ def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, 
 def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
     k = min(config.items_per_user, ratings.n_items)
     return math.sqrt(k) * max(ratings.width, 1e-12) / 4
-
-
-def _assembled(users: FloatArray, items: FloatArray, own: FloatArray) -> FactorModel:
-    left = np.column_stack([users, own])
-    return FactorModel(left, np.column_stack([items, np.ones(len(items))]))
 
 
 ALGORITHMS = (

@@ -102,17 +102,13 @@ class _Residuals:
         squares = float(np.vdot(error, error))
         return Step(iteration, model, squares, squares / 2 + penalty, ())
 
-    def nothing(self) -> Step:
-        """The step without any factor."""
-        n, m = self._ratings.n_users, self._ratings.n_items
-        return self.step(1, np.zeros((n, 0)), np.zeros((m, 0)), 0.0)
-
 
 def user_item(
     ratings: Ratings, config: UserItemConfig, rng: np.random.Generator, workers: int | None = None
 ) -> Iterator[Step]:
     """The "user + item" baseline as a model of its own, for comparison; one step."""
-    yield _Residuals(ratings, 1).nothing()
+    left, right = (np.zeros((n, 0)) for n in (ratings.n_users, ratings.n_items))
+    yield _Residuals(ratings, 1).step(1, left, right, 0.0)
 
 
 def truncated_svd(
@@ -123,9 +119,6 @@ def truncated_svd(
 ) -> Iterator[Step]:
     """One step: the best rank-r approximation of the residuals, zeros where nothing is known."""
     data = _Residuals(ratings, config.rank)
-    if data.rank < 1:
-        yield data.nothing()
-        return
     left, values, right = _top(data.table(data.values), data.rank, rng)
     yield data.step(1, left * values, right, 0.0)
 
@@ -143,9 +136,6 @@ def svt(
     The objective is ½Σ (x − prediction)² + τ‖X‖_*.
     """
     data = _Residuals(ratings, config.rank)
-    if data.rank < 1:
-        yield data.nothing()
-        return
     threshold = config.reg * float(
         np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items))
     )
@@ -194,7 +184,10 @@ def trifactor(
 def _top(
     table: sparse.csr_array, rank: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The ``rank`` largest singular triples, largest first: (n×r, r, m×r)."""
+    """The ``rank`` largest singular triples, largest first: (n×r, r, m×r); r may be 0."""
+    if rank < 1:
+        n, m = table.shape
+        return np.zeros((n, 0)), np.zeros(0), np.zeros((m, 0))
     left, values, right = svds(table, k=rank, v0=rng.standard_normal(min(table.shape)))
     return left[:, ::-1], np.asarray(values[::-1], dtype=np.float64), right[::-1].T
 

@@ -1,5 +1,6 @@
 """How an estimator does beside baselines that anybody can have without it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,8 +8,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.metrics import Comparison
+from dpmc_core.privacy import Ledger
 from dpmc_core.wording import three
 
 
@@ -20,6 +23,19 @@ def generator_of(random_state: Any, *, private: bool) -> np.random.Generator:
         return secret_generator()
     seed = check_random_state(random_state).randint(2**31 - 1)
     return np.random.default_rng(int(seed))
+
+
+def run_to_end(steps: Iterable[Any]) -> tuple[Any, Ledger]:
+    """The last of the ``steps`` and what all released; what the core refuses is a ``ValueError``,
+    as users of scikit-learn expect.
+    """
+    ledger, last = Ledger(), None
+    try:
+        for last in steps:
+            ledger = ledger.plus(last.releases)
+    except DPMCError as error:
+        raise ValueError(str(error)) from None
+    return last, ledger
 
 
 @dataclass(frozen=True, kw_only=True)

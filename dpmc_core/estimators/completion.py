@@ -18,8 +18,8 @@ from dpmc_core.completion.offsets import Profile
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import DPMCError
-from dpmc_core.estimators.comparison import Standing, generator_of
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
+from dpmc_core.privacy import Statement, state
 from dpmc_core.privacy.budget import Budget
 
 _PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
@@ -112,9 +112,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 ratings = replace(ratings, item_features=features)
             config = MomentsConfig(rank=self.rank, item_features=use, budget=budget)
             rng = generator_of(self.random_state, private=budget is not None)
-            ledger = Ledger()
-            for step in one_shot_moments(ratings, config, rng):
-                ledger = ledger.plus(step.releases)
+            step, ledger = run_to_end(one_shot_moments(ratings, config, rng))
         except DPMCError as error:
             raise ValueError(str(error)) from None
         self.model_, self.ledger_ = step.model, ledger

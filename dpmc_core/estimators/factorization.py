@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples, unit_columns
-from dpmc_core.errors import DPMCError, ParameterError, one_of
-from dpmc_core.estimators.comparison import Standing, generator_of
+from dpmc_core.errors import ParameterError, one_of
+from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
@@ -113,10 +113,7 @@ class NMF(_Factorization):
             )
         config = _checked(NMFConfig, rank=parts, rounds=self.max_iter)
         rng = generator_of(self.random_state, private=False)
-        try:
-            *_, last = robust_nmf(rows.T, config, rng)
-        except DPMCError as error:
-            raise ValueError(str(error)) from None
+        last, _ = run_to_end(robust_nmf(rows.T, config, rng))
         self.components_ = np.ascontiguousarray(last.dictionary.T)
         self.n_iter_ = last.iteration
         left = rows - self.transform(rows) @ self.components_
@@ -187,12 +184,7 @@ class PrivateNMF(_Factorization):
         # places beyond the rows are empty: fewer rows than parts change nothing that is released
         places = Places(np.arange(len(rows)), max(len(rows), config.rank))
         samples = Samples(values=unit_columns(rows.T), unit="image", name="rows", of=places)
-        ledger = Ledger()
-        try:
-            for step in algorithm(samples, config, rng):
-                ledger = ledger.plus(step.releases)
-        except DPMCError as error:
-            raise ValueError(str(error)) from None
+        step, ledger = run_to_end(algorithm(samples, config, rng))
         self.components_ = np.ascontiguousarray(step.dictionary.T)
         self.n_iter_ = config.rounds
         # a row is whatever it stands for: the sums and their sensitivities are the same

@@ -60,6 +60,11 @@ class Basis:
     mean: float = 0.0
 
     @cached_property
+    def learned(self) -> IntArray:
+        """The numbers of the frequent items."""
+        return np.flatnonzero(self.frequent)
+
+    @cached_property
     def item_reg(self) -> FloatArray:
         """λ of each item (n_items,)."""
         scaled = self.counts**self.config.item_exponent

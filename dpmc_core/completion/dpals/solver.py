@@ -136,7 +136,7 @@ def next_items(
     """The items' factors after round ``step`` (from 0): in memory from statistics that leave block
     by block, else from those that are summed up before any noise, with the same numbers.
     """
-    config, n_learned = basis.config, int(np.count_nonzero(basis.frequent))
+    config, n_learned = basis.config, basis.learned.size
     if config.solve == "gradient":
         return _descended(people, basis, items, curator, step)
     if people.whole is not None:
@@ -150,12 +150,10 @@ def next_items(
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
-    learned = np.flatnonzero(basis.frequent)
     for start in range(0, n_learned, 256):
         piece = slice(start, start + 256)
-        whole = symmetric(gram[piece], rank) + shared
-        regs = basis.item_reg[learned[piece]]
-        out[learned[piece]] = solve_noisy(whole, right[piece], regs, config.projection)
+        whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
+        out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
 
 
@@ -220,7 +218,7 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     """
     rounds, rank = rounds_of(group, basis), basis.config.rank
     upper = np.triu_indices(rank)
-    out = np.zeros((int(np.count_nonzero(basis.frequent)) + 1, len(upper[0]) + rank))
+    out = np.zeros((basis.learned.size + 1, len(upper[0]) + rank))
     place = _places(basis)
 
     def collect(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
@@ -237,7 +235,7 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
 def _places(basis: Basis) -> IntArray:
     """Where a frequent item's statistics stand in what is released; -1 for the others."""
     place = np.full(len(basis.frequent), -1)
-    place[basis.frequent] = np.arange(np.count_nonzero(basis.frequent))
+    place[basis.learned] = np.arange(basis.learned.size)
     return place
 
 
@@ -255,8 +253,7 @@ def _solved_in_blocks(
     if config.global_penalty:
         noisy = curator.release("all users", rounds.of_all(users))
         shared = config.global_penalty * symmetric(noisy, rank)
-    n_learned = int(np.count_nonzero(frequent))
-    streams = curator.stream("gram", n_learned), curator.stream("right", n_learned)
+    streams = [curator.stream(name, basis.learned.size) for name in ("gram", "right")]
 
     def solve(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
         gram, right = _released(gram, right, place[rows], streams)
@@ -274,7 +271,7 @@ def _solved_in_blocks(
 
 
 def _released(
-    gram: FloatArray, right: FloatArray, places: IntArray, streams: tuple[Stream, Stream]
+    gram: FloatArray, right: FloatArray, places: IntArray, streams: list[Stream]
 ) -> tuple[FloatArray, FloatArray]:
     """What leaves of the statistics of items at these ``places``.
 

@@ -9,6 +9,7 @@ installed.
 
 import ctypes
 import functools
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,31 +37,29 @@ class Loops:
     scale: Callable[..., None]
 
 
-def loops(dposv: int) -> Loops | None:
-    """The compiled loops, with LAPACK's ``dposv`` at that address; None where there is no numba
-    that works.
-    """
+def _loops() -> Loops | None:
+    """The compiled loops; None where there is no numba that works, or no ``dposv`` to call."""
     with _making:  # the first thread compiles, the others wait
-        return _compiled_or_none(dposv)
+        return _compiled_or_none()
 
 
 @functools.cache
-def _compiled_or_none(dposv: int) -> Loops | None:
+def _compiled_or_none() -> Loops | None:
     # it may refuse a newer numpy, or lack a library of the system
     with suppress(Exception):
-        return _compiled(dposv)
+        return _compiled()
     return None
 
 
-def _compiled(dposv: int) -> Loops | None:
+def _compiled() -> Loops | None:
     global _dposv
-    if find_spec("numba") is None:
+    if _ADDRESS is None or find_spec("numba") is None:
         return None
     numba = import_module("numba")  # its annotations do not cover what is used
     if numba.config.DISABLE_JIT:
         return None
     types = numba.types
-    import_module("llvmlite.binding").add_symbol(_NAME, dposv)
+    import_module("llvmlite.binding").add_symbol(_NAME, _ADDRESS)
     numbers, integers = types.CPointer(types.float64), types.CPointer(types.int32)
     arguments = (types.CPointer(types.uint8), integers, integers, numbers, integers, numbers)
     _dposv = types.ExternalFunction(_NAME, types.void(*arguments, integers, integers))
@@ -108,7 +107,8 @@ def _scale(rows: Any, weights: Any, out: Any) -> None:
                 out[k, n, j] = weight * rows[k, n, j]
 
 
-_ARGUMENTS = 8  # uplo, n, nrhs, a, lda, b, ldb, info
+# uplo, n, nrhs, a, lda, b, ldb, info; of doubles, and of integers of 32 bits
+_SIGNATURE = rb"void \(char \*, int \*, int \*, \w+ \*, int \*, \w+ \*, int \*, int \*\)"
 
 
 def _find_dposv() -> int | None:
@@ -126,15 +126,7 @@ def _find_dposv() -> int | None:
     if capsule is None:
         return None
     signature = api.PyCapsule_GetName(capsule)
-    kinds = [
-        part.strip().split()[0]
-        for part in signature.decode().partition("(")[2].rstrip(")").split(",")
-    ]
-    if (
-        len(kinds) != _ARGUMENTS
-        or any(kinds[k] != "int" for k in (1, 2, 4, 6, 7))
-        or kinds[0] != "char"
-    ):
+    if re.fullmatch(_SIGNATURE, signature) is None:
         return None
     address: int | None = api.PyCapsule_GetPointer(capsule, signature)
     return address
@@ -142,11 +134,7 @@ def _find_dposv() -> int | None:
 
 _ADDRESS = _find_dposv()
 # releases the lock during the call
-_DPOSV: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * _ARGUMENTS)(_ADDRESS or 0)
-
-
-def _loops() -> Loops | None:
-    return None if _ADDRESS is None else loops(_ADDRESS)
+_DPOSV: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)(_ADDRESS or 0)
 
 
 def solve_spd(matrices: FloatArray, right: FloatArray) -> FloatArray:
