@@ -100,19 +100,6 @@ def test_noise_without_a_seed_is_secret_and_new_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "X",
-    [faces(rows=60).astype(np.float32), np.asfortranarray(faces(rows=60)), faces(rows=60).tolist()],
-    ids=["float32", "Fortran", "lists"],
-)
-def test_input_of_any_kind_gives_one_answer_and_stays_as_it_was(X: Any) -> None:
-    fixed = faces(rows=60)
-    fixed.setflags(write=False)
-    usual = private(fixed)
-    usual.transform(fixed)
-    np.testing.assert_allclose(private(X).components_, usual.components_, atol=1e-5)
-
-
-@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"parts": 0}, "n_components = 0"),

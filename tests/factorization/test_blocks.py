@@ -19,7 +19,6 @@ from dpmc_core.factorization.blocks import (
     coordinate_sweeps,
     gradient_steps,
     multiplicative_steps,
-    unit_ball,
 )
 from dpmc_core.factorization.robust import SOLVERS, NMFConfig, soft_threshold
 from dpmc_core.factorization.step import nndsvd, random_dictionary
@@ -145,13 +144,6 @@ def test_blocks_of_columns_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_soft_threshold_is_as_printed() -> None:
     x = np.array([-5.0, -1.5, -0.5, 0.0, 0.5, 1.5, 5.0])
     np.testing.assert_allclose(soft_threshold(x, 1.0, 2.0), [-2, -0.5, 0, 0, 0, 0.5, 2])
-
-
-def test_unit_ball_and_unit_columns() -> None:
-    table = np.array([[3.0, 0.3, 0.0], [4.0, 0.4, 0.0]])
-    np.testing.assert_allclose(np.linalg.norm(unit_ball(table), axis=0), [1, 0.5, 0])
-    np.testing.assert_allclose(np.linalg.norm(unit_columns(table), axis=0), [1, 1, 0])
-    np.testing.assert_allclose(unit_columns(sparse.csc_array(table)).toarray(), unit_columns(table))
 
 
 @given(gone=st.integers(0, 59), share=st.floats(0.05, 1.0), seed=st.integers(0, 9))

@@ -104,13 +104,6 @@ def test_top_words_leave_out_weight_zero() -> None:
     assert top_words(w, ("a", "b", "c"), 1) == [[("b", 0.5)], [("c", 1.0)]]
 
 
-def test_true_topics_cohere_and_random_words_do_not() -> None:
-    samples = topic_documents(400, 0)
-    random = np.random.default_rng(0).random(true_topics().shape)
-    assert npmi(samples, true_topics()).mean() > 0.4
-    assert npmi(samples, random).mean() < 0.1
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_word2vec_of_a_small_corpus_puts_random_words_above_real_topics() -> None:
     """On the 300 articles that ship with gensim; NPMI is not fooled.

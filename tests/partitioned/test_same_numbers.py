@@ -68,36 +68,29 @@ def named(settings: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=named)
-@pytest.mark.parametrize("files", [1, 5])
 def test_every_step_is_the_one_in_memory(
-    tmp_path: Path, settings: dict[str, Any], files: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alternating, "_AT_ONCE", 4)
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
-    layout = layout_of(written(tmp_path / "data", files, whole))
+    layout = layout_of(written(tmp_path / "data", 5, whole))
     with user_datasets.using(FolderSet(layout)):
         spec = RunSpec.of(dataset=FolderSet.name, **settings)
-        config = spec.algorithm
-        if spec.card.noise:
-            config = spec.card.prepare(config, resolved(spec).noise, train)
+        card: Any = spec.card
+        config = card.prepare(spec.algorithm, resolved(spec).noise, train)
     people = Partitions(layout, Here(), quiet)
     people.doing = "trying"
-    seen = 0
+    numbers = (np.concatenate([ids_of(layout, k) for k in range(5)]) - id_of_user(0)) // 7
+    close, seen = {"rtol": 1e-10, "atol": 1e-10}, 0
     with RunFolder(tmp_path / "run", {}) as folder:
-        assert spec.card.learn is not None
-        assert spec.card.rate is not None
-        steps = spec.card.learn(people, config, np.random.default_rng(5), folder)
-        for step, usual in zip(
-            steps, spec.card.rate(train, config, np.random.default_rng(5)), strict=True
-        ):
-            models = people.each(modelled, step.learned)
-            ids = [ids_of(layout, k) for k in range(files)]
-            numbers = (np.concatenate(ids) - id_of_user(0)) // 7
-            users = np.concatenate([user for user, _ in models])
-            expected = usual.model
-            close = {"rtol": 1e-10, "atol": 1e-10}
-            np.testing.assert_allclose(models[0][1], expected.item_factors, **close)
+        steps = card.learn(people, config, np.random.default_rng(5), folder)
+        usual_steps = card.rate(train, config, np.random.default_rng(5))
+        for step, usual in zip(steps, usual_steps, strict=True):
+            learned, expected = step.learned, usual.model
+            models = people.each(lambda group, learned=learned: learned.model(group))
+            users = np.concatenate([model.user_factors for model in models])
+            np.testing.assert_allclose(models[0].item_factors, expected.item_factors, **close)
             np.testing.assert_allclose(users, expected.user_factors[numbers], **close)
             assert step.releases == usual.releases
             assert step.rest == usual.rest
@@ -106,11 +99,6 @@ def test_every_step_is_the_one_in_memory(
                 assert step.objective == pytest.approx(usual.objective, rel=1e-10)
             seen += 1
     assert seen
-
-
-def modelled(group: Any, learned: Any) -> Any:
-    model = learned.model(group)
-    return model.user_factors, model.item_factors
 
 
 @pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[7], SETTINGS[9]], ids=named)
