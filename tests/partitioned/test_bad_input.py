@@ -151,9 +151,8 @@ def test_a_file_cut_in_its_middle_is_told_when_it_is_read(tmp_path: Path) -> Non
 def test_an_empty_partition_is_passed_over(tmp_path: Path) -> None:
     folder = written(tmp_path / "data", 3)
     usual = result_of(layout_of(folder), tmp_path / "usual")
-    types = {"who": pa.int64(), "what": pa.int64(), "stars": pa.float64()}
-    empty = {name: pa.array([], type=kind) for name, kind in types.items()}
-    write(folder / "part-900.parquet", **empty)
+    ids = pa.array([], type=pa.int64())
+    write(folder / "part-900.parquet", who=ids, what=ids, stars=ids)
     layout = layout_of(folder)
     assert layout.catalogue.empty == ("part-900.parquet",)
     result = result_of(layout, tmp_path / "run")
@@ -209,7 +208,6 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
     [
         ("als", "--folder is missing: it must be a folder"),
         ("als --folder x", "--out is missing"),
-        ("als --folder x --out y --workers 0", "x holds no Parquet files"),
         ("svt --folder data --out run --user-column who", "algorithm = 'svt' is not allowed"),
         ("als --folder data --out run --user-column who --workers 0", "workers = '0'"),
         ("als --folder data --out run --user-column who --memory-mb 1", "memory_mb = '1'"),
@@ -218,7 +216,6 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
             "irls --folder data --out run --user-column who --noise-on output",
             "noise_on = 'output' is not allowed: it must be right for ratings in partitions",
         ),
-        ("als --folder data --out run --user-column who --rank no", "rank = 'no'"),
         (
             "moment-nmf --folder x --out y",
             "one of als, irls, irls-2, moments, dpals, private-means, private-sgld on "
