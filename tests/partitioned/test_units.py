@@ -200,8 +200,6 @@ def test_datasets_become_partitions_and_give_what_they_give_in_memory(
         assert units.given == len(samples)
         used = np.count_nonzero(dense(samples), axis=1)
         np.testing.assert_array_equal(units.counts[units.counts > 0], used[used > 0])
-        with pytest.raises(DataError, match="holds Parquet files already"):
-            write_samples(samples, folder, 4)
         with pytest.raises(ParameterError, match=f"at most {len(samples)}, the {samples.unit}s"):
             write_samples(samples, tmp_path / "more", len(samples) + 1)
     line = f"datasets partition cartoon --folder {tmp_path}/faces --files 2"
