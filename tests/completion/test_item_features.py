@@ -129,8 +129,6 @@ def test_an_item_table_has_an_order_of_its_own(names: str, order: str) -> None:
     assert table.features.names == ("funny", "year")
     places = map(given.index, expected)
     np.testing.assert_array_equal(table.features.values, [[k % 2, 1990 + k] for k in places])
-    only_names = read_item_table("items.csv", ("film\n" + "\n".join(given)).encode())
-    assert (only_names.labels, only_names.features) == (table.labels, None)
 
 
 def test_the_command_line_takes_an_item_table(

@@ -21,7 +21,6 @@ from tests.faults import FULL_DISK, raising
 from tests.partitioned.folders import id_of_user, ratings, write, written
 from tests.partitioned.test_cluster import result_of
 from tests.partitioned.test_same_numbers import layout_of, quiet
-from tests.terminal import Terminal
 
 
 def three(folder: Path, **changed: Any) -> Path:
@@ -201,41 +200,6 @@ def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
     result = result_of(other, tmp_path / "run")
     assert not list((tmp_path / "full").rglob("*-*"))
     assert result.errors == usual.errors
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("als", "--folder is missing: it must be a folder"),
-        ("als --folder x", "--out is missing"),
-        ("svt --folder data --out run --user-column who", "algorithm = 'svt' is not allowed"),
-        ("als --folder data --out run --user-column who --workers 0", "workers = '0'"),
-        ("als --folder data --out run --user-column who --memory-mb 1", "memory_mb = '1'"),
-        ("als --folder data --out run --user-column who --rank 200", "rank = 200"),
-        (
-            "irls --folder data --out run --user-column who --noise-on output",
-            "noise_on = 'output' is not allowed: it must be right for ratings in partitions",
-        ),
-        (
-            "moment-nmf --folder x --out y",
-            "one of als, irls, irls-2, moments, dpals, private-means, private-sgld on "
-            "ratings; it runs on documents or images (--holds).",
-        ),
-        (
-            "als --folder x --out y --holds documents",
-            "one of private-nmf, moment-nmf on documents; it runs on ratings (--holds).",
-        ),
-        ("--folder x --out y --holds documents", "algorithm is missing"),
-        ("als --folder data --out run --user-column who --dataset low-rank", "dataset ="),
-    ],
-)
-def test_mistakes_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, line: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(Path("data"), 2)
-    assert message in terminal.refusal(f"large {line}")
-    assert not list(Path("run").glob("released/*"))
 
 
 def test_files_dealt_anew_are_another_run(tmp_path: Path) -> None:

@@ -78,15 +78,42 @@ def test_what_is_read_off_the_data_is_named_and_nothing_is_guaranteed(
     assert expected in json.dumps(ledger, ensure_ascii=False)
 
 
+DATA = "--folder data --out run"
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("private-means --users 59", "has 60 users, and users = 59 says that there are no more"),
-        ("private-means --users 1", "users = '1' is not allowed"),
-        ("private-means --items none.csv", "no listed item, such as 21, is rated"),
-        ("private-means --items text.csv", "names that are no whole numbers"),
-        ("private-means --items twice.csv", "the item '1' is there twice"),
-        ("moment-nmf --holds documents --items none.csv", "left out with documents"),
+        ("als", "--folder is missing: it must be a folder"),
+        ("als --folder x", "--out is missing"),
+        (f"svt {DATA}", "algorithm = 'svt' is not allowed"),
+        (f"als {DATA} --workers 0", "workers = '0'"),
+        (f"als {DATA} --memory-mb 1", "memory_mb = '1'"),
+        (f"als {DATA} --rank 200", "rank = 200"),
+        (f"als {DATA} --dataset low-rank", "dataset ="),
+        (
+            f"irls {DATA} --rank 2 --noise-on output",
+            "noise_on = 'output' is not allowed: it must be right for ratings in partitions",
+        ),
+        (
+            f"moment-nmf {DATA}",
+            "one of als, irls, irls-2, moments, dpals, private-means, private-sgld on "
+            "ratings; it runs on documents or images (--holds).",
+        ),
+        (
+            f"als {DATA} --holds documents",
+            "one of private-nmf, moment-nmf on documents; it runs on ratings (--holds).",
+        ),
+        (f"{DATA} --holds documents", "algorithm is missing"),
+        (
+            f"private-means {DATA} --users 59",
+            "has 60 users, and users = 59 says that there are no more",
+        ),
+        (f"private-means {DATA} --users 1", "users = '1' is not allowed"),
+        (f"private-means {DATA} --items none.csv", "no listed item, such as 21, is rated"),
+        (f"private-means {DATA} --items text.csv", "names that are no whole numbers"),
+        (f"private-means {DATA} --items twice.csv", "the item '1' is there twice"),
+        (f"moment-nmf {DATA} --holds documents --items none.csv", "left out with documents"),
     ],
 )
 def test_what_is_given_wrongly_is_said(
@@ -97,4 +124,5 @@ def test_what_is_given_wrongly_is_said(
         Path(f"{name}.csv").write_text(f"item\n{rows}")
     users, items, stars = zip(*neighbours()["usual"], strict=True)
     write(Path("data/0.parquet"), user=users, item=items, rating=stars)
-    assert message in terminal.refusal(f"large {line} --folder data --out run")
+    assert message in terminal.refusal(f"large {line}")
+    assert not list(Path("run").glob("released/*"))
