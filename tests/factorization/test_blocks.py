@@ -88,7 +88,7 @@ def test_active_sets_and_admm_end_where_no_change_helps(k: int, rows: int, seed:
 def test_solvers_stay_in_the_unit_ball_and_exact_ones_end_beside_each_other(kind: str) -> None:
     values, exact, ends = data_of(kind), ("coordinates", "active-set", "admm"), []
     for solver in SOLVERS:
-        steps = [*robust_nmf(values, NMFConfig(rank=5, rounds=40, solver=solver), RNG)]
+        steps = [*robust_nmf(values, NMFConfig(rank=5, rounds=30, solver=solver), RNG)]
         for step in steps:
             assert np.linalg.norm(step.dictionary, axis=0).max() <= 1 + 1e-9
             assert min(step.dictionary.min(), step.coefficients.min()) >= 0
@@ -164,11 +164,11 @@ def test_salt_and_pepper_is_black_or_the_brightest_at_even_odds() -> None:
 
 
 def test_robust_nmf_takes_outliers_away_and_learns_the_clean_faces_better() -> None:
-    clean = cartoon_faces(600, 4)
+    clean = cartoon_faces(300, 4)
     spoiled = contaminate(clean, 0.1, 0.7, seed=4)
     errors = []
     for penalty in (None, 0.5):
-        config = RobustConfig(rank=20, rounds=40, inner=3, outlier_penalty=penalty)
+        config = RobustConfig(rank=20, rounds=30, inner=3, outlier_penalty=penalty)
         *_, step = robust_nmf(spoiled.values, config, RNG)
         fitted = fit_coefficients(clean.values, step.dictionary)
         errors.append(objective(clean.values, step.dictionary, fitted))
