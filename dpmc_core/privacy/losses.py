@@ -533,7 +533,7 @@ def _single(noise: Mechanism, shift: float, interval: float, rate: float = 1.0) 
                 for values in deltas
             )
         )
-    raise TypeError(f"no privacy loss distribution for {noise.name} noise")
+    raise NotApplicable(f"no privacy loss distribution for {noise.name} noise")
 
 
 def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray:

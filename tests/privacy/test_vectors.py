@@ -97,6 +97,7 @@ def test_epsilon_read_from_a_distribution_leaves_room_for_rounding(count: int) -
         (ledger(Gaussian(scale=1e-9), 3), DELTA, 0.0),
         (mixed((Laplace(scale=1e-3),), (Huber(scale=1e4, alpha=1.5), 10)), 1e-13, 0.0),
         (ledger(Huber(alpha=1.5), 30), 1e-14, 0.0),
+        (ledger(Staircase(epsilon=1.0, sensitivity=1.0), 3, sampling_rate=0.5), DELTA, 0.0),
         (ledger(Huber(alpha=20.0), 8, 34.0), 1e-12, 0.5 * 8 * 20 * 34),
         # a window of a single cell
         *((ledger(noise, 10**6, l1=1e12, coordinates=20), DELTA, 1e9) for noise in UNIT),
@@ -109,6 +110,7 @@ def test_epsilon_read_from_a_distribution_leaves_room_for_rounding(count: int) -
         "next to everything",
         "losses that no grid holds",
         "tiny delta",
+        "samples without a distribution",
         "losses of hundreds",
         "losses that are all one number",
         "and of Gaussian noise",
