@@ -167,21 +167,6 @@ def test_the_populations_mean_has_both_errors(
 
 
 @pytest.mark.parametrize(
-    ("people", "share", "covered"),
-    [(8, 0.5, 0.93), (100, 0.5, 0.94), (1000, 0.000176, 0.84), (1000, 0.01, 0.96)],
-)
-def test_how_often_the_margin_by_who_takes_part_holds(
-    people: int, share: float, covered: float
-) -> None:
-    """As docs/planning.md says, of numbers that are 100 for a ``share`` of all, else 0."""
-    spread = 100 * math.sqrt(share * (1 - share))
-    sampling, *_ = plan(PlanSpec(epsilon=1.0, people=people, spread=spread)).of_population() or (0,)
-    have = np.arange(people + 1)
-    inside = np.abs(100 * (have / people - share)) <= sampling
-    assert stats.binom.pmf(have, people, share) @ inside == pytest.approx(covered, abs=0.005)
-
-
-@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"people": 50, "epsilon": 1, "spread": 51}, r"spread = 51\.0 .* at most 50: no numbers"),

@@ -195,7 +195,7 @@ mechanisms = st.one_of(
 SLACK = 1e-3
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3), st.floats(1, 3))
 def test_epsilon_grows_with_count_and_shift_and_falls_with_noise(
     noise: Mechanism, count: int, more: int, shift: float, factor: float
@@ -213,7 +213,7 @@ def test_epsilon_grows_with_count_and_shift_and_falls_with_noise(
     assert noisier <= usual * (1 + SLACK)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(mechanisms, mechanisms, st.integers(1, 60), st.floats(0.2, 2), st.integers(1, 9))
 def test_every_order_between_methods_holds(
     first: Mechanism, second: Mechanism, count: int, l2: float, many: int

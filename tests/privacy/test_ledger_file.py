@@ -19,7 +19,6 @@ from dpmc_core.privacy.statement import group_epsilon
 
 from .helpers import ledger, release
 
-SMALL = {"n_users": 40, "n_items": 30, "observed": 0.4, "rank": 5, "reg": 0.5}
 NOISES: list[Mechanism] = [
     Huber(alpha=1.5, scale=2.0),
     Laplace(scale=0.3),
@@ -41,9 +40,13 @@ BOUNDED = ledger(Laplace(scale=10.0), 2, 20.0, 5.0, 100, linf_sensitivity=1.0)
     ],
     ids=str,
 )
-def test_there_and_back(book: Ledger) -> None:
-    written = book.as_dict()
-    assert ledger_from_text(json.dumps(written)) == book
+def test_there_and_back(book: Ledger, tmp_path: Path) -> None:
+    """Alone, in a run's result, and in the one result with noise of several."""
+    written, path = book.as_dict(), tmp_path / "x.json"
+    results = [{"ledger": Ledger().as_dict()}, {"rmse": 1.0, "ledger": written}]
+    for raw in (written, results[1], results):
+        path.write_text(json.dumps(raw))
+        assert read_ledger(path) == book
     (entry,) = written["releases"]
     assert ("linf_sensitivity" in entry) == (book is BOUNDED)  # what is usual is left out
 
@@ -54,19 +57,6 @@ def test_a_bound_on_single_numbers_counts() -> None:
     assert group_epsilon(BOUNDED, 3, 1e-5) < 0.9 * group_epsilon(without, 3, 1e-5)
     thrice = ledger(noise, 2, 60.0, 15.0, 100, linf_sensitivity=3.0)
     assert group_epsilon(BOUNDED, 3, 1e-5) == tightest(thrice, 1e-5)
-
-
-def test_a_runs_result_is_read_too(tmp_path: Path) -> None:
-    result = run(RunSpec.of(SMALL, iterations=3, mechanism="huber"))
-    for name, text in {
-        "ledger": json.dumps(result.ledger.as_dict()),
-        "summary": json.dumps(result.summary()),
-        "list": json.dumps([run(RunSpec.of(SMALL)).summary(), result.summary()]),
-    }.items():
-        path = tmp_path / f"{name}.json"
-        path.write_text(text)
-        assert read_ledger(path) == result.ledger
-    assert state(read_ledger(path)).nominal
 
 
 GOOD = {"mechanism": {"name": "laplace", "scale": 1.0}, "l1_sensitivity": 1.0}
@@ -81,12 +71,10 @@ def with_(**changes: object) -> str:
     ("text", "words"),
     [
         ("", "is not a ledger file"),
-        ("{", "is not a ledger file"),
         ("[" * 50_000, "is not a ledger file"),
         (b"\xff\xfe\x00", "is not a ledger file"),
         ("3", "This is not a ledger"),
         ("{}", "This is not a ledger"),
-        ("[]", "holds 0 results with noise"),
         ("[1, 2]", "holds 0 results with noise"),
         (json.dumps([{"ledger": {"releases": [1]}}] * 2), "holds 2 results with noise"),
         ('{"releases": []}', "from 1 to 200 kinds"),
@@ -105,11 +93,9 @@ def with_(**changes: object) -> str:
             with_(mechanism={"name": "laplace", "scale": 1, "alpha": 2}),
             "laplace parameter = 'alpha'",
         ),
-        (with_(mechanism={"name": "huber"}), "huber alpha = 'missing'"),
         (with_(mechanism={"name": "laplace", "scale": "1"}), "scale = '1' is not allowed"),
         (with_(l1_sensitivity=...), "l1_sensitivity = 'missing'"),
         (with_(l1_sensitivity=0), "sensitivity = 0 is not allowed"),
-        (with_(l1_sensitivity=None), "l1_sensitivity = 'missing'"),
         (with_(l2_sensitivity=2.0), "l2_sensitivity = 2.0 is not allowed"),
         (
             with_(l1_sensitivity=9.0, l2_sensitivity=1.0, coordinates=4),
@@ -119,7 +105,6 @@ def with_(**changes: object) -> str:
             with_(l1_sensitivity=9.0, coordinates=81, linf_sensitivity=0.1),
             "at most coordinates times the linf_sensitivity, 8.1",
         ),
-        (with_(linf_sensitivity=-1), "sensitivity = -1 is not allowed"),
         (with_(linf_sensitivity="x"), "sensitivity = 'x' is not allowed"),
         (with_(count=1.5), "count = 1.5 is not allowed"),
         (with_(failure=1e-6, mean_runs=3), "failure = 1e-06 is not allowed"),
@@ -197,9 +182,11 @@ def test_an_exported_ledger_keeps_the_caveats_of_its_algorithm(
 ) -> None:
     """Their kind is typed: other prose changes nothing."""
     small = {"rounds": 2, "iterations": 2, "rank": 2, "n_samples": 400}
-    book = run(RunSpec.fitting({**small, **settings}, mechanism="gaussian")).ledger
-    exported = [{**entry, "what": "x", "source": "y"} for entry in book.as_dict()["releases"]]
-    caveats = state(ledger_from_text(json.dumps({"releases": exported}))).caveats
+    result = run(RunSpec.fitting({**small, **settings}, mechanism="gaussian"))
+    book = ledger_from_text(json.dumps(result.summary()))
+    assert book == result.ledger
+    others = tuple(replace(one, what="x", source="y") for one in book.releases)
+    caveats = state(Ledger(others)).caveats
     assert caveats == state(book).caveats
     assert words in " ".join(caveats)
 

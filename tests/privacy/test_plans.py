@@ -55,10 +55,9 @@ def planned_otherwise() -> Any:
 @given(st.integers(2, 12), st.integers(1, 2), st.floats(0.1, 5), st.integers(0, 2**32 - 1))
 def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    z = rng.standard_normal(size) * rng.exponential(2.0)
-    columns, users = np.arange(size), np.zeros(size, dtype=int)
-    z = clip_rows(users, z, 1, norm, clip)
-    own = second_moment(users, columns, z, 1, size)
+    users = np.zeros(size, dtype=int)
+    z = clip_rows(users, rng.standard_normal(size) * rng.exponential(2.0), 1, norm, clip)
+    own = second_moment(users, np.arange(size), z, 1, size)
     assert own == pytest.approx(above_diagonal(z))
     summed = sum_part("x", clip=clip, norm=norm, coordinates=size, share=1.0)
     for part, vector in ((moment_part(size, norm, clip), own), (summed, z)):
@@ -90,20 +89,16 @@ def test_no_vector_moves_a_second_moment_by_more(size: int, norm: int) -> None:
 @pytest.mark.parametrize("kind", ["outer", "non-negative", "product"])
 def test_one_replaced_moves_a_sum_by_root_two_at_most(kind: str) -> None:
     """Random and orthogonal pairs: never above √2 times what one adds, and reached."""
-    rng, changes = np.random.default_rng(3), []
-    for k in range(400):
-        z, y, u, v = (np.abs(x) / np.linalg.norm(x) for x in rng.normal(size=(4, 6)))
-        if k % 4 == 0:  # nothing in common
-            z[3:], y[:3] = 0, 0
-            z, y = z / np.linalg.norm(z), y / np.linalg.norm(y)
-        if kind == "outer":
-            z, y = z * rng.choice([-1, 1], 6), y * rng.choice([-1, 1], 6)
-            changes.append(packed(np.outer(z, z)) - packed(np.outer(y, y)))
-        elif kind == "non-negative":
-            changes.append(z - y)
-        else:
-            changes.append(np.outer(z, u) - np.outer(y, v))
-    assert max(map(np.linalg.norm, changes)) == pytest.approx(math.sqrt(2), rel=1e-12)
+    vectors = np.random.default_rng(3).normal(size=(400, 4, 6))
+    vectors[::4, 0, 3:] = vectors[::4, 1, :3] = 0  # z and y have nothing in common
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    change = {
+        "outer": lambda z, y, *_: packed(np.outer(z, z)) - packed(np.outer(y, y)),
+        "non-negative": lambda z, y, *_: abs(z) - abs(y),
+        "product": lambda z, y, u, v: np.outer(abs(z), abs(u)) - np.outer(abs(y), abs(v)),
+    }[kind]
+    largest = max(np.linalg.norm(change(*four)) for four in vectors)
+    assert largest == pytest.approx(math.sqrt(2), rel=1e-12)
 
 
 def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
@@ -111,6 +106,9 @@ def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
     noise = symmetric(rng.standard_normal(size * (size - 1) // 2), size, 1)
     # ten per cent above the edge: the largest fluctuates by about 1 %
     assert shrink(noise, 1.1, 10)[0].shape[1] == 0
+    # what is no part of the diagonal is judged by its entries too: by a σ that is too small as well
+    for std in (1.1, 0.3):
+        assert np.all(shrink_off_diagonal(noise, std, 10)[1] < 0.5 * 2 * math.sqrt(size))
     direction = rng.standard_normal(size)
     direction /= np.linalg.norm(direction)
     strength = 4 * math.sqrt(size)  # twice the edge
@@ -120,12 +118,8 @@ def test_shrink_finds_what_stands_above_the_noise_and_nothing_else() -> None:
     assert values.size <= 2
     first = vectors[:, 0]
     assert abs(first @ direction) ** 2 == pytest.approx(1 - 1 / 16, abs=0.03)
-    assert values[0] == pytest.approx(strength * (1 - 1 / 16), rel=0.05)
-    chosen, *others = (
-        np.linalg.norm(planted - value * np.outer(first, first))
-        for value in (values[0], *np.linspace(0.5, 1.5, 101) * strength)
-    )
-    assert chosen <= min(others) * 1.02
+    # the multiple of the vector that is nearest to what was planted
+    assert values[0] == pytest.approx(strength * (first @ direction) ** 2, rel=0.05)
 
 
 @pytest.mark.parametrize(("size", "rank"), [(10, 2), (20, 4), (100, 6)])
@@ -140,8 +134,8 @@ def test_an_unreleased_diagonal_takes_nothing_from_the_factors(size: int, rank: 
     def rebuilt(shrinking: Any, diagonal: Any) -> np.ndarray:
         np.fill_diagonal(released, diagonal)
         vectors, strengths = shrinking(released, 1e-4, 16)
-        assert shrinking is shrink or np.all(strengths > 0)
-        assert shrinking is shrink or np.all(np.diff(strengths) <= 0)
+        assert shrinking is shrink or list(strengths) == sorted(strengths, reverse=True)
+        assert np.all(strengths >= 0)
         return (vectors * strengths) @ vectors.T
 
     filled, anything, of_zeros = (
@@ -198,14 +192,6 @@ def test_what_is_not_finite_is_told_as_numpy_tells_it(size: int, bad: float) -> 
     matrix[0, 1] = matrix[1, 0] = bad
     with suppress(np.linalg.LinAlgError):  # which runs turn into a sentence
         assert shrink_off_diagonal(matrix, 1.0, 5)[0].shape == (size, 0)
-
-
-def test_noise_alone_has_no_factors() -> None:
-    noise = symmetric(np.random.default_rng(0).standard_normal(300 * 299 // 2), 300, 1)
-    # σ is taken from the entries as well, so that a σ told too small finds nothing either
-    for std in (1.1, 0.3):
-        _, strengths = shrink_off_diagonal(noise, std, 10)
-        assert np.all(strengths < 0.5 * 2 * math.sqrt(300))
 
 
 def test_who_happens_to_be_there_makes_no_factors() -> None:

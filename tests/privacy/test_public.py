@@ -114,14 +114,14 @@ def test_a_document_left_out_is_an_empty_column(algorithm: str, noise: dict[str,
     assert left_out.places.given == count + 2
     assert left_out.places.at.tolist() == list(range(count))
     empty = sparse.csc_array((len(left_out.words), 2))
-    values, counts = (
-        sparse.csc_array(sparse.hstack([table, empty]))
-        for table in (left_out.values, left_out.counts)
-    )
-    kept = replace(left_out, values=values, counts=counts, of=None)
-    first, second = (list(solve(spec, samples))[-1] for samples in (left_out, kept))
+    tables = {
+        name: sparse.csc_array(sparse.hstack([getattr(left_out, name), empty]))
+        for name in ("values", "counts")
+    }
+    with_zeros = replace(left_out, **tables, of=None)
+    first, second = (list(solve(spec, samples))[-1] for samples in (left_out, with_zeros))
     assert first.releases == second.releases
-    np.testing.assert_allclose(first.dictionary, second.dictionary, rtol=0, atol=1e-9)
+    assert first.dictionary == pytest.approx(second.dictionary, rel=0, abs=1e-9)
 
 
 FILMS = [f"film {k}" for k in range(12)]
