@@ -159,14 +159,21 @@ def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple
             event = Event(float(pooled[-1 - rank]), True, likely_in, float(pooled[rank]))
             right, wrong, rare = event.pairs(inside, outside)
             low, _ = clopper_pearson(right, right + wrong, _DOUBT)
-            share = np.array([min(float(low), 1 - 1e-9)])
             expected = (right + wrong) * runs / pairs
-            sure, _ = clopper_pearson(share * expected, round(expected), error)
-            least = float(sure[0] / (1 - sure[0])) * max(1 - 2 * delta * pairs / max(right, 1), 0)
-            least *= 1 - rare / pairs
-            if math.log(max(least, 1e-300)) > best[0]:
-                best = (math.log(max(least, 1e-300)), event)
+            likely = min(float(low), 1 - 1e-9) * expected
+            share, _ = clopper_pearson(likely, round(expected), error)
+            promised = _of_pairs(share, max(right, 1) / pairs, rare / pairs, delta)
+            if promised > best[0]:
+                best = (promised, event)
     return best
+
+
+def _of_pairs(share: FloatArray, often: float, rare: float, delta: float) -> float:
+    """The ε that follows from bounds on the ``share`` of right pairs, on how ``often`` pairs are
+    right, and how often an output is in a tail (``rare``): see ``Event.pairs``.
+    """
+    least = float(share / (1 - share)) * max(1 - 2 * delta / max(often, 1e-300), 0)
+    return math.log(max(least * (1 - rare), 1e-300))
 
 
 def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[float, Count, Count]:
@@ -181,10 +188,9 @@ def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[flo
     spent = error * _SPENT
     share, _ = clopper_pearson(right, right + wrong, error - 3 * spent)
     often, _ = clopper_pearson(right, runs, spent)
-    most = float(clopper_pearson(rare, runs, spent)[1])
-    least = float(share / (1 - share)) * max(1 - 2 * delta / max(float(often), 1e-300), 0)
-    epsilon = max(math.log(max(least * (1 - most), 1e-300)), 0.0)
-    return epsilon, (right, runs), (wrong, runs)
+    _, most = clopper_pearson(rare, runs, spent)
+    epsilon = _of_pairs(share, float(often), float(most), delta)
+    return max(epsilon, 0.0), (right, runs), (wrong, runs)
 
 
 # of many single numbers, the share that chooses a threshold; half of everything else
