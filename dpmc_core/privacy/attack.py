@@ -44,7 +44,7 @@ _CANDIDATES = 400  # thresholds that the choosing outputs compare
 
 
 def clopper_pearson(
-    hits: NDArray[np.integer] | FloatArray | int, runs: NDArray[np.integer] | int, error: float
+    hits: NDArray[np.integer] | FloatArray | float, runs: NDArray[np.integer] | int, error: float
 ) -> tuple[FloatArray, FloatArray]:
     """Exact one-sided bounds on a probability (Clopper & Pearson 1934).
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from dpmc_core.mechanisms import Gaussian, Laplace
-from dpmc_core.privacy import Ledger, moments, state
+from dpmc_core.privacy import Ledger, moments
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from dpmc_core.privacy.moments import (
     _ends,
@@ -223,6 +223,7 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
     assert [r.count for r in releases] == [1, 1]
     assert curator.made() == curator.rest() == ()
     assert Ledger().plus(releases).releases == (planned["x"],)
+    assert plan({}, None) is None
     bare = Curator(None, np.random.default_rng(0))
     assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
     assert bare.stream("x", 1) is None
@@ -245,20 +246,6 @@ def test_streams_of_noise_are_the_planned_noise() -> None:
     assert len(set(noise)) == noise.size
     # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
     assert noise.var() == pytest.approx(curator.std("x") ** 2, rel=5 * math.sqrt(2 / noise.size))
-
-
-def test_shares_divide_the_budget() -> None:
-    parts = {
-        "a": Part(what="a", l1=4.0, l2=2.0, coordinates=4, share=0.25, source="s"),
-        "b": Part(what="b", l1=1.0, l2=1.0, coordinates=4, share=0.75, source="s", count=3),
-    }
-    releases = plan(parts, Budget(epsilon=2.0))
-    spent = {
-        name: r.count * (r.l2_sensitivity / r.mechanism.scale) ** 2 for name, r in releases.items()
-    }
-    assert spent["a"] / sum(spent.values()) == pytest.approx(0.25)
-    assert state(Ledger(tuple(releases.values())), 1e-5).epsilon == pytest.approx(2.0, rel=1e-5)
-    assert plan(parts, None) is None
 
 
 def test_the_epsilon_of_a_group_is_exact() -> None:

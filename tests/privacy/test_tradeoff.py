@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks import audit as audit_module
@@ -56,15 +55,6 @@ def test_a_mechanisms_curve_is_that_of_the_best_test(noise: Mechanism, shift: fl
     assert curve.misses(inner) == pytest.approx(expected, abs=3e-4)
     assert curve.misses(0.0) <= 1
     assert curve.misses(1.0) == 0
-
-
-def test_gaussian_releases_compose_to_one() -> None:
-    book = mixed((Gaussian(scale=2.0), 3), (Gaussian(scale=4.0), 5, 1.0, 1.0, 20))
-    curve, mu = of_ledger(book), math.sqrt(3 / 4 + 5 / 16)
-    assert curve.mu == pytest.approx(mu, rel=1e-14)
-    assert curve.exact
-    expected = stats.norm.cdf(stats.norm.ppf(1 - ALARMS) - mu)
-    assert curve.misses(ALARMS) == pytest.approx(expected, abs=1e-14)
 
 
 def test_a_ledgers_curve_is_never_above_the_truth() -> None:

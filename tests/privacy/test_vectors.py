@@ -12,6 +12,7 @@ from dpmc_core.privacy.account import ORDERS, tightest, zcdp
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.privacy.compare import epsilon_curve, variance_curve
 from dpmc_core.privacy.losses import pld_epsilon, pld_profile, rounding
+from dpmc_core.privacy.tradeoff import of_ledger
 
 from .helpers import by_method, ledger, mixed, release
 
@@ -22,9 +23,10 @@ UNIT: list[Mechanism] = [Laplace(scale=1.0), Gaussian(scale=1.0)]
 def test_gaussian_releases_are_one_number_that_moves_by_their_l2() -> None:
     """√(6·2²/3² + 2·½²) standard deviations."""
     book = mixed((Gaussian(scale=3.0), 6, 5.0, 2.0, 9), (Gaussian(scale=1.0), 2, 0.5))
-    number = ledger(Gaussian(scale=1.0), 1, math.sqrt(6 * 4 / 9 + 2 * 0.25))
+    mu, curve = math.sqrt(6 * 4 / 9 + 2 * 0.25), of_ledger(book)
+    assert (curve.mu, curve.exact) == (pytest.approx(mu, rel=1e-14), True)
     answers = by_method(book)
-    assert answers == pytest.approx(by_method(number), rel=1e-5)
+    assert answers == pytest.approx(by_method(ledger(Gaussian(scale=1.0), 1, mu)), rel=1e-5)
     assert answers["exact"] == pytest.approx(answers["pld"], rel=1e-5)
 
 
