@@ -32,11 +32,21 @@ def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
     the last bits.
     """
     goal = math.log(target)
-    return float(
-        optimize.brentq(
-            lambda x: math.log(f(x)) - goal, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500
-        )
-    )
+    return _root(lambda x: math.log(f(x)) - goal, low, high)
+
+
+def solve_decreasing_from(f: Any, target: float, start: float) -> float:
+    """The same on all positive numbers: the ends of an interval are searched for from ``start``."""
+    low = high = start
+    while f(high) > target:
+        high *= 2
+    while f(low) < target:
+        low /= 2
+    return solve_decreasing(f, target, low, high) if low < high else low
+
+
+def _root(f: Any, low: float, high: float) -> float:
+    return float(optimize.brentq(f, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
 
 
 class Mechanism(ABC):
@@ -157,9 +167,9 @@ class Mechanism(ABC):
         The least δ with which it is (ε, δ)-DP, for each ε ≥ 0.
         """
         eps = as_array(epsilon)
-        if np.any(~(eps >= 0)):
-            bad = float(eps.flat[int(np.argmax(~(eps >= 0)))])
-            raise ParameterError("epsilon", bad, limits.LIMITS["epsilon_or_zero"].allowed)
+        bad = eps[~(eps >= 0)]
+        if bad.size:
+            raise ParameterError("epsilon", float(bad[0]), limits.LIMITS["epsilon_or_zero"].allowed)
         return self._delta(eps, self._units(sensitivity))[()]
 
     def rdp(self, order: float, sensitivity: float) -> float:
@@ -281,20 +291,7 @@ def _epsilon_at_delta(mechanism: Mechanism, delta: float, sensitivity: float) ->
                 raise ParameterError(
                     "delta", delta, "large enough for some finite ε at this sensitivity"
                 )
-    if (
-        float(mechanism.delta(high, sensitivity)) > delta
-    ):  # pragma: no cover - a profile is 0 at its pure ε
-        return high
-    return float(
-        optimize.brentq(
-            lambda e: float(mechanism.delta(e, sensitivity)) - delta,
-            0.0,
-            high,
-            xtol=1e-300,
-            rtol=8.9e-16,
-            maxiter=500,
-        )
-    )
+    return _root(lambda e: float(mechanism.delta(e, sensitivity)) - delta, 0.0, high)
 
 
 _TERMS = 22

@@ -12,7 +12,7 @@ from scipy import special
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
-from dpmc_core.mechanisms.base import Mechanism, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, solve_decreasing_from
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -90,12 +90,7 @@ class Gaussian(Mechanism):
         def profile(sigma: float) -> float:
             return max(float(cls(scale=sigma).delta(epsilon, sensitivity)), 1e-320)
 
-        low = high = sensitivity
-        while profile(high) > delta:
-            high *= 2
-        while profile(low) < delta:
-            low /= 2
-        return cls(scale=solve_decreasing(profile, delta, low, high) if low < high else low)
+        return cls(scale=solve_decreasing_from(profile, delta, sensitivity))
 
 
 def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:

@@ -256,18 +256,9 @@ def _delta_by_quadrature(starts: FloatArray, alpha: float, shift: float) -> Floa
     return beyond[np.searchsorted(edges, np.minimum(starts, alpha))]
 
 
-def rdp(order: float, alpha: float, shift: float) -> float:
-    """Rényi divergence of ``order`` ≥ 1 between H(α) and H(α) shifted by d.
-
-    The KL divergence at order 1.
-    """
-    return float(rdp_curve(np.array([order]), alpha, shift)[0])
-
-
 def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
-    """``rdp`` at each of ``orders``, which share their nodes.
-
-    Many orders cost little more than one.
+    """Rényi divergence between H(α) and H(α) shifted by d, at each of ``orders`` ≥ 1, which share
+    their nodes: many orders cost little more than one. The KL divergence at order 1.
 
     Below d = 1e-8 it is bounded by a·I·d²/2 (docs/huber-composition.md, 2; relatively too large by
     about a·d at most) and by αd. Beyond d = 2α + 200/α, q lies in its left tail wherever p has mass
@@ -321,16 +312,14 @@ def _panels(
     while low.size:
         points = low + (high - low) * np.linspace(0, 1, 5)[:, None]
         values = logs(points)  # functions × 5 × panels
-        top, bottom = values.max(axis=1), values.min(axis=1)
+        top, variation = values.max(axis=1), np.ptp(values, axis=1)
         peak = np.maximum(peak, top.max(axis=1))
         # a quadratic can rise between samples by at most a fraction of its variation: 1.0 × covers
         # it
-        alive = np.any(top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, axis=0)
-        relevant = np.where(
-            top + (top - bottom) > peak[:, None] - _NEGLIGIBLE, top - bottom, 0.0
-        ).max(axis=0)
-        ready = alive & (relevant <= _MAX_VARIATION)
-        done.append((low[ready], high[ready]))
+        counts = top + variation > peak[:, None] - _NEGLIGIBLE
+        ready = np.where(counts, variation, 0.0).max(axis=0) <= _MAX_VARIATION
+        alive = counts.any(axis=0)
+        done.append((low[alive & ready], high[alive & ready]))
         split = alive & ~ready
         middle = (low[split] + high[split]) / 2
         low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
@@ -410,7 +399,7 @@ class Huber(Mechanism):
         return delta(epsilon, self.alpha, shift)
 
     def _rdp(self, order: float, shift: float) -> float:
-        return rdp(order, self.alpha, shift)
+        return float(rdp_curve(np.array([order]), self.alpha, shift)[0])
 
     def rdp_curve(self, orders: FloatArray, sensitivity: float) -> FloatArray:
         least = limits.check("order", float(np.min(orders)))

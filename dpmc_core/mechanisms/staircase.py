@@ -15,7 +15,7 @@ import numpy as np
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing_from
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 
@@ -223,12 +223,7 @@ class Staircase(Mechanism):
                 variance,
                 f"at least {floor:.3g} for staircase noise at this sensitivity",
             )
-        low, high = 1.0, 1.0
-        while of(low) < variance:
-            low /= 2
-        while of(high) > variance:
-            high *= 2
-        epsilon = solve_decreasing(of, variance, low, high) if low < high else low
+        epsilon = solve_decreasing_from(of, variance, 1.0)
         return cls(epsilon=epsilon, sensitivity=sensitivity)
 
     @classmethod

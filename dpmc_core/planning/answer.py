@@ -376,23 +376,25 @@ class _Search:
 def _unreachable(spec: PlanSpec, refused: dict[str, str]) -> str:
     """What cannot be reached, and what could."""
     if spec.epsilon is None:
-        at_most = plan(replace(spec, epsilon=MOST_EPSILON, margin=None))
-        at_least = plan(replace(spec, epsilon=LEAST_EPSILON, margin=None))
         assert spec.margin is not None
+
+        def margin_at(epsilon: float) -> float:
+            return plan(replace(spec, epsilon=epsilon, margin=None)).best.margin
+
         goal = f"A margin of {within(spec.margin, spec.query)}"
-        if spec.margin < at_most.best.margin:
+        if spec.margin < margin_at(MOST_EPSILON):
             people = ""
             if spec.query == "mean":
                 needed = plan(replace(spec, epsilon=1.0, people=None)).best.people or 0
                 people = f", or {counted(needed, 'person', 'people')} at ε = 1"
             return (
                 f"{goal} cannot be reached with a meaningful ε: at "
-                f"ε = {MOST_EPSILON:g} it is ±{three(at_most.best.margin)}{people}."
+                f"ε = {MOST_EPSILON:g} it is ±{three(margin_at(MOST_EPSILON))}{people}."
             )
         return (
             f"{goal} takes an ε below {LEAST_EPSILON:g} at δ = "
             f"{power(spec.delta)}, too small to be told: at {LEAST_EPSILON:g} the margin is "
-            f"±{three(at_least.best.margin)} already."
+            f"±{three(margin_at(LEAST_EPSILON))} already."
         )
     reasons = "; ".join(f"{name}: {why}" for name, why in refused.items())
     at = f"ε = {three(spec.epsilon)} and δ = {power(spec.delta)}"

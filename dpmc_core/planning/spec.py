@@ -21,7 +21,7 @@ UNITS = dict.fromkeys(("mean", "sum"), ("point", "points")) | dict.fromkeys(
 )
 MOST_DELTA = 0.01
 _READ = {
-    "mean": {"low", "high"},
+    "mean": {"low", "high", "spread"},
     "sum": {"low", "high"},
     "count": set[str](),
     "histogram": {"bins"},
@@ -154,7 +154,7 @@ class PlanSpec(Statistic):
             allowed = f"at most {MOST_DELTA}: with that probability ε promises nothing"
             raise ParameterError("delta", self.delta, allowed)
         usual = parameters(type(self))
-        for name in sorted({"low", "high", "bins"} - _READ[self.query]):
+        for name in sorted({"low", "high", "bins", "spread"} - _READ[self.query]):
             if getattr(self, name) != usual[name].default:
                 allowed = f"left out for a {self.query}, which does not read it"
                 raise ParameterError(name, getattr(self, name), allowed)
@@ -163,10 +163,8 @@ class PlanSpec(Statistic):
         if self.query == "mean" and self.margin is not None and self.margin >= half:
             allowed = f"below {half:g}: the middle of the range is never further off than that"
             raise ParameterError("margin", self.margin, allowed)
-        if self.spread is not None and (self.query != "mean" or self.spread > half):
+        if self.spread is not None and self.spread > half:
             allowed = f"at most {half:g}: no numbers in that range have more"
-            if self.query != "mean":
-                allowed = f"left out for a {self.query}, which does not read it"
             raise ParameterError("spread", self.spread, allowed)
         if self.query != "mean" and self.people is not None:
             raise ParameterError(

@@ -85,13 +85,10 @@ def zcdp(release: Release, *, published: bool = False) -> float:
     2016, Prop. 1.4). Staircase noise, which is not log-concave: ε²/2.
     """
     noise = release.mechanism
-    if isinstance(noise, Gaussian):
-        return (release.l2_sensitivity / noise.scale) ** 2 / 2
-    if noise.vector_bounds and published:
-        return noise.epsilon(release.l2_sensitivity) ** 2 / 2
-    if noise.vector_bounds:
+    if isinstance(noise, Gaussian) or (noise.vector_bounds and not published):
         return float(release_rdp(release, coarse=True)[0])
-    return noise.epsilon(release.l1_sensitivity) ** 2 / 2
+    by_l2 = noise.vector_bounds
+    return noise.epsilon(release.l2_sensitivity if by_l2 else release.l1_sensitivity) ** 2 / 2
 
 
 def choice_rdp(rdp: FloatArray, mean_runs: float, choices: int = 1) -> FloatArray:
@@ -303,11 +300,10 @@ def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = Fals
 
     runs = dict.fromkeys((r.mean_runs for r in ledger.releases), np.zeros_like(ORDERS))
     coarse = coarse or len(ledger.releases) > _MANY
+    scores = Counter[float]()  # each choice has one
     for release in ledger.releases:
         one = release.count * release_rdp(release, published=published, coarse=coarse)
         runs[release.mean_runs] = runs[release.mean_runs] + one
-    scores = Counter[float]()  # each choice has one
-    for release in ledger.releases:
         scores[release.mean_runs] += release.count * (release.kind == "score")
     total = sum(choice_rdp(rdp, mean, max(scores[mean], 1)) for mean, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)
@@ -340,11 +336,8 @@ def _exact(ledger: Ledger, delta: float) -> Answer:
     (release,) = ledger.releases
     if release.coordinates > 1:
         raise NotApplicable("a vector, not one number")
-    return (
-        release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity),
-        True,
-        "one release of one number",
-    )
+    epsilon = release.mechanism.epsilon_at_delta(delta, release.l1_sensitivity)
+    return epsilon, True, "one release of one number"
 
 
 def _check_one_run(ledger: Ledger) -> None:

@@ -20,7 +20,7 @@ the counts prove; then the attack.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ _CANDIDATES = 400  # thresholds that the choosing outputs compare
 
 
 def clopper_pearson(
-    hits: NDArray[np.integer] | FloatArray | int, runs: NDArray[np.integer] | int, error: float
+    hits: NDArray[np.integer] | FloatArray | float, runs: NDArray[np.integer] | int, error: float
 ) -> tuple[FloatArray, FloatArray]:
     """Exact one-sided bounds on a probability (Clopper & Pearson 1934).
 
@@ -74,15 +74,19 @@ class Event:
 
     def counts(self, inside: FloatArray, outside: FloatArray) -> tuple[Count, Count]:
         """How often it occurred, and in how many: where it is likely, and where it is not."""
-        hits = [
+        likely, unlikely = (
             (int(np.count_nonzero((s > self.threshold) == self.above)), len(s))
-            for s in (inside, outside)
-        ]
-        return (hits[0], hits[1]) if self.likely_in else (hits[1], hits[0])
+            for s in self._likely_first(inside, outside)
+        )
+        return likely, unlikely
 
-    def pairs(self, inside: FloatArray, outside: FloatArray) -> tuple[int, int, tuple[int, int]]:
+    def _likely_first(self, inside: FloatArray, outside: FloatArray) -> Pair:
+        return (inside, outside) if self.likely_in else (outside, inside)
+
+    def pairs(self, inside: FloatArray, outside: FloatArray) -> tuple[int, int, int]:
         """Of pairs of outputs, one of each dataset, those of which exactly one lies in a tail: how
-        many speak for the truth, and how many against it; and the outputs in a tail, of each.
+        many speak for the truth, and how many against it; and the outputs in a tail, of the dataset
+        that has more.
 
         Pairs are independent, so the right ones among them are binomial with share π/(π + π′). With
         p, p′ the probabilities of the tails where they are likely, and q, q′ where they are not,
@@ -90,17 +94,17 @@ class Event:
         As p ≤ e^ε·q + δ and p′ ≤ e^ε·q′ + δ, e^ε ≥ (π/π′)·(1 − 2δ/π)·(1 − ρ).
         """
         assert self.other is not None
-        top = [s > self.threshold for s in (inside, outside)]
-        low = [s <= self.other for s in (inside, outside)]
-        k = 0 if self.likely_in else 1
-        right = (top[k] & ~(top[1 - k] | low[1 - k])) | (low[1 - k] & ~(top[k] | low[k]))
-        wrong = (top[1 - k] & ~(top[k] | low[k])) | (low[k] & ~(top[1 - k] | low[1 - k]))
-        rare = tuple(int(np.count_nonzero(a | b)) for a, b in zip(top, low, strict=True))
-        return int(np.count_nonzero(right)), int(np.count_nonzero(wrong)), (rare[0], rare[1])
+        scores = self._likely_first(inside, outside)
+        top, low = [s > self.threshold for s in scores], [s <= self.other for s in scores]
+        tails = [a | b for a, b in zip(top, low, strict=True)]
+        right = (top[0] & ~tails[1]) | (low[1] & ~tails[0])
+        wrong = (top[1] & ~tails[0]) | (low[0] & ~tails[1])
+        in_favour, against, *rare = (int(np.count_nonzero(x)) for x in (right, wrong, *tails))
+        return in_favour, against, max(rare)
 
 
 def choose(
-    chosen: Pair, counted: Pair, worth: Callable[[Counts, tuple[int, int]], FloatArray]
+    chosen: Pair, counted: Pair, worth: Callable[[Counts, Sequence[int]], FloatArray]
 ) -> tuple[float, Event]:
     """The event that is ``worth`` most as far as the choosing outputs tell, after that worth.
 
@@ -117,10 +121,9 @@ def choose(
         for likely_in in (True, False):
             order = (0, 1) if likely_in else (1, 0)
             hits = [over[k] if above else len(chosen[k]) - over[k] for k in order]
-            runs = (len(counted[order[0]]), len(counted[order[1]]))
+            seen, runs = ([len(scores[k]) for k in order] for scores in (chosen, counted))
             # with doubt: the luckiest of many candidates is not the best
-            seen = (len(chosen[order[0]]), len(chosen[order[1]]))
-            low, high = shares((hits[0], hits[1]), seen, 2 * _DOUBT)
+            low, high = shares(hits, seen, 2 * _DOUBT)
             gain = worth((low * runs[0], high * runs[1]), runs)
             k = int(np.argmax(gain))
             if gain[k] > best[0]:
@@ -128,9 +131,7 @@ def choose(
     return best
 
 
-def shares(
-    hits: tuple[Any, Any], runs: tuple[int, int], error: float
-) -> tuple[FloatArray, FloatArray]:
+def shares(hits: Sequence[Any], runs: Sequence[int], error: float) -> tuple[FloatArray, FloatArray]:
     """How often an event occurs at least where it is likely, and at most where it is not, from its
     hits and runs in each: wrong with probability at most ``error``, both together.
     """
@@ -139,7 +140,7 @@ def shares(
     return low, high
 
 
-def promise(hits: Counts, runs: tuple[int, int], delta: float, error: float) -> FloatArray:
+def promise(hits: Counts, runs: Sequence[int], delta: float, error: float) -> FloatArray:
     """What each candidate would prove about ε, with probability of error at most ``error``."""
     low, high = shares(hits, runs, error)
     return np.asarray(np.log(np.maximum(low - delta, 1e-300)) - np.log(high))
@@ -158,32 +159,38 @@ def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple
             event = Event(float(pooled[-1 - rank]), True, likely_in, float(pooled[rank]))
             right, wrong, rare = event.pairs(inside, outside)
             low, _ = clopper_pearson(right, right + wrong, _DOUBT)
-            share = np.array([min(float(low), 1 - 1e-9)])
             expected = (right + wrong) * runs / pairs
-            sure, _ = clopper_pearson(share * expected, round(expected), error)
-            least = float(sure[0] / (1 - sure[0])) * max(1 - 2 * delta * pairs / max(right, 1), 0)
-            least *= 1 - max(rare) / pairs
-            if math.log(max(least, 1e-300)) > best[0]:
-                best = (math.log(max(least, 1e-300)), event)
+            likely = min(float(low), 1 - 1e-9) * expected
+            share, _ = clopper_pearson(likely, round(expected), error)
+            promised = _of_pairs(share, max(right, 1) / pairs, rare / pairs, delta)
+            if promised > best[0]:
+                best = (promised, event)
     return best
+
+
+def _of_pairs(share: FloatArray, often: float, rare: float, delta: float) -> float:
+    """The ε that follows from bounds on the ``share`` of right pairs, on how ``often`` pairs are
+    right, and how often an output is in a tail (``rare``): see ``Event.pairs``.
+    """
+    least = float(share / (1 - share)) * max(1 - 2 * delta / max(often, 1e-300), 0)
+    return math.log(max(least * (1 - rare), 1e-300))
 
 
 def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[float, Count, Count]:
     """The ε that one event proves, with probability of error at most ``error``, and its counts."""
     if event.other is None:
         likely, unlikely = event.counts(*counted)
-        low, high = shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error)
-        least = max(float(low) - delta, 0.0) / float(high)
+        low, high = map(float, shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error))
+        least = max(low - delta, 0.0) / high
         return max(math.log(max(least, 1e-300)), 0.0), likely, unlikely
     runs = min(len(s) for s in counted)
     right, wrong, rare = event.pairs(*(s[:runs] for s in counted))
     spent = error * _SPENT
     share, _ = clopper_pearson(right, right + wrong, error - 3 * spent)
     often, _ = clopper_pearson(right, runs, spent)
-    most = max(float(clopper_pearson(hits, runs, spent)[1]) for hits in rare)
-    least = float(share / (1 - share)) * max(1 - 2 * delta / max(float(often), 1e-300), 0)
-    epsilon = max(math.log(max(least * (1 - most), 1e-300)), 0.0)
-    return epsilon, (right, runs), (wrong, runs)
+    _, most = clopper_pearson(rare, runs, spent)
+    epsilon = _of_pairs(share, float(often), float(most), delta)
+    return max(epsilon, 0.0), (right, runs), (wrong, runs)
 
 
 # of many single numbers, the share that chooses a threshold; half of everything else
@@ -302,17 +309,16 @@ def attack(
     event = both if both_promise > promised else event
     epsilon, likely, unlikely = proved(event, counted, delta, error)
     cut, in_above = _most_accurate(*chosen)
-    right = [
-        int(np.count_nonzero((s > cut) == (in_above == inside)))
-        for s, inside in zip(counted, (True, False), strict=True)
-    ]
+    right = np.array(
+        [
+            np.count_nonzero((s > cut) == (in_above == inside))
+            for s, inside in zip(counted, (True, False), strict=True)
+        ]
+    )
+    runs = np.array([len(s) for s in counted])
     # each of the four bounds errs with probability error/2, so both ends together with 1 −
     # confidence
-    spread = [
-        clopper_pearson(hits, len(s), (1 - confidence) / 4)
-        for hits, s in zip(right, counted, strict=True)
-    ]
-    runs_in, runs_out = (len(s) for s in counted)
+    low, high = clopper_pearson(right, runs, (1 - confidence) / 4)
     bound = Bound(
         epsilon=epsilon,
         delta=delta,
@@ -325,9 +331,9 @@ def attack(
         runs_likely=likely[1],
         hits_unlikely=unlikely[0],
         runs_unlikely=unlikely[1],
-        accuracy=(right[0] / runs_in + right[1] / runs_out) / 2,
-        accuracy_low=float(spread[0][0] + spread[1][0]) / 2,
-        accuracy_high=float(spread[0][1] + spread[1][1]) / 2,
+        accuracy=float((right / runs).sum()) / 2,
+        accuracy_low=float(low.sum()) / 2,
+        accuracy_high=float(high.sum()) / 2,
     )
     return Attack(
         bound=bound,
@@ -370,7 +376,7 @@ def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
 def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> CurveTest:
     """The claim's trade-off function held against one event."""
 
-    def worth(hits: Counts, runs: tuple[int, int]) -> FloatArray:
+    def worth(hits: Counts, runs: Sequence[int]) -> FloatArray:
         low, high = shares(hits, runs, error)
         if claim.mu is not None:
             return np.asarray(special.ndtri(low) - special.ndtri(high))
@@ -378,8 +384,7 @@ def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> Curve
 
     _, event = choose(chosen, counted, worth)
     likely, unlikely = event.counts(*counted)
-    rates = shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error)
-    hit_rate, alarms = map(float, rates)
+    hit_rate, alarms = map(float, shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error))
     return CurveTest(
         hits_likely=likely[0],
         runs_likely=likely[1],

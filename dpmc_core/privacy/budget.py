@@ -234,29 +234,25 @@ class Curator:
         rng: np.random.Generator,
         journal: Journal | None = None,
     ) -> None:
-        self._plan, self._rng, self._journal = plan, rng, journal or Journal()
-        self._left = {} if plan is None else {name: release.count for name, release in plan.items()}
+        self._plan, self._rng, self._journal = plan or {}, rng, journal or Journal()
+        self._left = {name: release.count for name, release in self._plan.items()}
         self._made: list[Release] = []
         self._drawn: dict[str, int] = {}
-
-    @property
-    def private(self) -> bool:
-        """Whether noise is added at all."""
-        return self._plan is not None
+        self.private = plan is not None  # whether noise is added at all
 
     def std(self, name: str) -> float:
         """Standard deviation of the noise on each number of release ``name``; 0 without noise."""
-        return 0.0 if self._plan is None else self._plan[name].mechanism.std
+        return self._plan[name].mechanism.std if self.private else 0.0
 
     def shift(self, name: str) -> float:
         """See ``shift_of``."""
-        return shift_of(self._plan, name)
+        return shift_of(self._plan if self.private else None, name)
 
     def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
         """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one
         such release.
         """
-        if self._plan is None:
+        if not self.private:
             return self.once(name, exact if callable(exact) else lambda: exact)
         length = self._plan[name].coordinates
         planned = self._booked(name, fits=callable(exact) or exact.size == length)
@@ -290,7 +286,7 @@ class Curator:
         with which probability one that a single unit has is shown (``failure``). The ledger gains
         one such release.
         """
-        if self._plan is None:
+        if not self.private:
             return np.where(exact > least, exact, 0.0)
         planned = self._booked(name, fits=self._plan[name].failure > 0)
         noisy = exact + np.asarray(planned.mechanism.sample(exact.size, self._rng))
@@ -303,11 +299,10 @@ class Curator:
         asked for in any order and by several threads, each once (``RuntimeError``: the same noise
         twice would show what it hides). None without noise.
         """
-        return None if self._plan is None else self._pieces(name, self._split(name, pieces), pieces)
+        return self._pieces(name, self._split(name, pieces), pieces) if self.private else None
 
     def _booked(self, name: str, *, fits: bool) -> Release:
         """One release ``name`` in the ledger, if one is left of the plan and the call ``fits``."""
-        assert self._plan is not None  # without one nothing is booked
         if self._left[name] == 0 or not fits:
             raise RuntimeError(_OTHERWISE.format(name))
         self._left[name] -= 1
@@ -316,7 +311,6 @@ class Curator:
         return planned
 
     def _split(self, name: str, pieces: int) -> Release:
-        assert self._plan is not None
         fits = pieces > 0 and self._plan[name].coordinates % pieces == 0
         return self._booked(name, fits=fits)
 
@@ -335,7 +329,7 @@ class Curator:
 
     def release_pieces(self, name: str, pieces: int, exact: Callable[[], FloatArray]) -> FloatArray:
         """What ``exact`` returns (``pieces``×length) with the noise that ``stream`` would give."""
-        if self._plan is None:
+        if not self.private:
             return self.once(name, exact)
         planned = self._split(name, pieces)
 
@@ -352,7 +346,4 @@ class Curator:
 
     def rest(self) -> tuple[Release, ...]:
         """The planned releases that have not been made yet."""
-        planned = () if self._plan is None else self._plan.items()
-        return tuple(
-            replace(one, count=self._left[name]) for name, one in planned if self._left[name]
-        )
+        return tuple(replace(self._plan[name], count=n) for name, n in self._left.items() if n)

@@ -150,13 +150,10 @@ def step_of(sizes: Sequence[tuple[float, float, int]], points: int) -> float:
     """
     everything = sum(2 * top * count for _, top, count in sizes)
     spread = _REACH * math.sqrt(sum(count * std**2 for std, _, count in sizes))
-    step = min(everything, spread) / points
-    step = max(step, max(top for _, top, _ in sizes) / (points / 20))
+    across, largest = min(everything, spread), max(top for _, top, _ in sizes)
+    step = max(across / points, largest / (points / 20))
     step = min(step, max(std for std, _, _ in sizes) / 50)
-    if (
-        max(2 * top for _, top, _ in sizes) > _MOST_POINTS * step
-        or min(everything, spread) > _MOST_POINTS * step
-    ):
+    if max(2 * largest, across) > _MOST_POINTS * step:
         raise NotApplicable("the losses are too unlike for one grid")
     return step
 
@@ -533,7 +530,7 @@ def _single(noise: Mechanism, shift: float, interval: float, rate: float = 1.0) 
                 for values in deltas
             )
         )
-    raise TypeError(f"no privacy loss distribution for {noise.name} noise")
+    raise NotApplicable(f"no privacy loss distribution for {noise.name} noise")
 
 
 def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray:

@@ -175,9 +175,8 @@ def _of_this_run(
     """What is to be said of what was public, how noise was drawn, and how far the run has come."""
     if uncovered:
         yield _CAVEATS["public"]["uncovered"].format(facts=", ".join(uncovered))
-    words = Ledger(tuple(r for r in ledger.releases if r.unit == "document"))
-    if words.failure:
-        yield _CAVEATS["words"]["chosen"].format(failure=three(words.failure))
+    if ledger.failure and ledger.releases[0].unit == "document":
+        yield _CAVEATS["words"]["chosen"].format(failure=three(ledger.failure))
     if ledger.sound and secret is not None:
         yield _CAVEATS["chance"]["secret" if secret else "repeatable"]
     for runs in sorted({release.mean_runs for release in ledger.releases} - {1.0}):
@@ -239,15 +238,15 @@ def group_epsilon(ledger: Ledger, size: int, delta: float) -> float:
 
 def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[str, ...]:
     """What an assumed sensitivity leaves out; for sound statements about users, what they cover."""
-    kinds, units = {r.kind for r in ledger.releases}, {r.unit for r in ledger.releases}
+    kinds, unit = {release.kind for release in ledger.releases}, ledger.releases[0].unit
     if ledger.sound:
         if kinds & {"factorization", "average", "photographs"}:
-            (unit, *_), of_group = sorted(units), group_epsilon(ledger, _GROUP, delta)
-            images = _CAVEATS["images"] if unit == "image" else {}
+            of_group = group_epsilon(ledger, _GROUP, delta)
+            images, of_images = _CAVEATS["images"], unit == "image"
             return (
                 *FACTOR_CAVEATS,
-                *((images["alike"],) if images and "photographs" in kinds else ()),
-                *((images["few"],) if images and kinds == {"average"} else ()),
+                *(images["alike"],) * (of_images and "photographs" in kinds),
+                *(images["few"],) * (of_images and kinds == {"average"}),
                 f"One {unit} is protected, not a person: for somebody in {_GROUP} of them "
                 + (
                     f"ε is {'at most ' * ledger.sampled}{three(of_group)} at the same δ."
@@ -257,7 +256,7 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
             )
         return JOINT_CAVEATS if "completion" in kinds else ROW_CAVEATS if "rows" in kinds else ()
     if kinds <= {"nmf-paper", "nmf-random"}:
-        weighted = (_CAVEATS["shared"]["weights"],) * (units == {"document"})
+        weighted = (_CAVEATS["shared"]["weights"],) * (unit == "document")
         of_start = PUBLISHED_NMF_CAVEATS if "nmf-paper" in kinds else RANDOM_NMF_CAVEATS
         return (*of_start, *weighted)
     if kinds == {"dpnmf"}:

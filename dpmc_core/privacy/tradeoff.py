@@ -47,9 +47,9 @@ class TradeOff:
         Raises ``ParameterError`` for a share outside.
         """
         alarms = np.asarray(false_alarms, dtype=np.float64)
-        if not ((alarms >= 0) & (alarms <= 1)).all():
-            bad = float(alarms.ravel()[int(np.argmax(~((alarms >= 0) & (alarms <= 1)).ravel()))])
-            raise ParameterError("false alarms", bad, "between 0 and 1")
+        outside = alarms[~((alarms >= 0) & (alarms <= 1))]
+        if outside.size:
+            raise ParameterError("false alarms", float(outside[0]), "between 0 and 1")
         return np.asarray(np.clip(self.curve(alarms), 0.0, 1.0 - alarms))
 
     def found(self, false_alarms: ArrayLike) -> FloatArray:
@@ -151,12 +151,9 @@ def of_ledger(ledger: Ledger) -> TradeOff:
     with suppress(NotApplicable, ArithmeticError, MemoryError):
         return _from_distribution(ledger)
     answers = [answer for delta in _DELTAS for answer in account(ledger, delta)]
-    held = [answer for answer in answers if math.isfinite(answer.epsilon)]
-    return of_profile(
-        [answer.epsilon for answer in held],
-        [answer.delta for answer in held],
-        how="the tightest ε at a few δ",
-    )
+    pairs = [(a.epsilon, a.delta) for a in answers if math.isfinite(a.epsilon)]
+    epsilons, deltas = zip(*pairs, strict=True)
+    return of_profile(epsilons, deltas, how="the tightest ε at a few δ")
 
 
 def _failing(sure: TradeOff, q: float) -> TradeOff:

@@ -69,8 +69,7 @@ def test_runs_are_spent_where_they_decide() -> None:
     """Far from the goal the fewest are enough; most are near it."""
     end = searched(3, 0.01, target=0.86)
     by_place = {probe.place: len(probe.values) for probe in end.probes}
-    assert by_place[0.1] <= 6
-    assert by_place[50.0] <= 6
+    assert max(by_place[0.1], by_place[50.0]) <= 6
     nearest = min(by_place, key=lambda place: abs(math.log(place / 4)))
     assert by_place[nearest] == max(by_place.values())
 
@@ -93,10 +92,10 @@ def test_an_end_that_nothing_decides_is_open() -> None:
     assert end.low < 51
 
 
-def test_an_estimate_lies_in_its_interval() -> None:
-    for salt in range(8):
-        end = searched(salt, 0.08, target=0.85, runs=6)
-        assert end.low <= end.estimate <= end.high
+@pytest.mark.parametrize("salt", range(8))
+def test_an_estimate_lies_in_its_interval(salt: int) -> None:
+    end = searched(salt, 0.08, target=0.85, runs=6)
+    assert end.low <= end.estimate <= end.high
 
 
 def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
@@ -119,14 +118,6 @@ def test_a_goal_out_of_reach_or_reached_already_is_one_sentence() -> None:
     assert unreached.as_dict()["best"] == {"place": 50.0, "mean": probe.mean}
 
 
-def test_a_command_whose_goal_is_out_of_reach_ends_as_others_do(terminal: Terminal) -> None:
-    runs = "--n-users 400 --n-items 60 --n-ratings 8000 --runs 4 --total-runs 8 --jobs 1"
-    command = "plan model moments --dataset skewed --mechanism gaussian --target 0.05 --most 1"
-    printed = terminal.json(f"{command} {runs}")
-    assert (printed["crossing"], printed["estimate"]) == ("above", None)
-    assert printed["best"]["place"] == 1.0
-
-
 WIDE: dict[str, Any] = {"least": 0.05, "most": 200.0, "within": 3.0, "runs": 6}
 
 
@@ -145,16 +136,18 @@ def test_real_runs_are_kept_not_made_again_and_said_without_a_run(tmp_path: Path
     assert replace(again, before=0) == replace(first, before=0)
     assert first.low < first.estimate < first.high
     begun = stored_search(plan, some)
-    assert begun is not None
     assert begun.estimate is None
-    assert "at most 200 on; not narrowed down yet" in begun.sentence
     (probe,) = begun.probes
-    missed = replace(begun, probes=(replace(probe, decided=-1),))
-    assert " up to a total ε of 200, where it misses that by " in missed.sentence
-    at_half = replace(probe, place=100.0, decided=-1)
-    half = replace(begun, probes=(at_half, replace(probe, decided=0)))
-    assert " up to a total ε of 100; not narrowed down yet" in half.sentence
-    assert " on; " not in missed.sentence
+    missed, undecided = (replace(probe, decided=decided) for decided in (-1, 0))
+    for probes, words in (
+        ((probe,), "at most 200 on; not narrowed down yet"),
+        ((missed,), " up to a total ε of 200, where it misses that by "),
+        (
+            (replace(missed, place=100.0), undecided),
+            " up to a total ε of 100; not narrowed down yet",
+        ),
+    ):
+        assert words in replace(begun, probes=probes).sentence
 
 
 def test_a_quick_look_makes_the_first_runs_of_the_search() -> None:
@@ -209,9 +202,11 @@ def test_contradictions(changed: dict[str, object], message: str) -> None:
 def test_the_command_line_goes_on_where_it_was(tmp_path: Path, terminal: Terminal) -> None:
     line = (
         "plan model moments --dataset skewed --n-users 300 --n-items 50 --n-ratings 5000"
-        " --mechanism gaussian --least 0.1 --most 200 --within 4 --target 0.97 --runs 4"
+        " --mechanism gaussian --most 1 --target 0.05 --runs 4"
         f" --jobs 1 --store {tmp_path}/s"
     )
     first, again = (terminal.json(line) for _ in range(2))
-    assert again["already_there"] == again["runs"] == first["runs"]
-    assert again["interval_95"] == first["interval_95"]
+    assert (again["already_there"], again["runs"]) == (4, first["runs"]) == (4, 4)
+    # and a command whose goal is out of reach ends as others do
+    assert (again["crossing"], again["estimate"]) == ("above", None)
+    assert again["best"] == first["best"] == {"place": 1.0, "mean": pytest.approx(1, abs=0.5)}

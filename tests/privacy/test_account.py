@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from dpmc_core.errors import NotApplicable, ParameterError
+from dpmc_core.errors import NotApplicable
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import Ledger, account, best, least_noise, state
+from dpmc_core.privacy import Ledger, account, best, least_noise
 from dpmc_core.privacy.account import (
     METHODS,
     ORDERS,
     best_published,
-    gaussian_equivalent,
+    choice_epsilon,
     release_rdp,
     tightest,
     zcdp,
@@ -86,11 +86,11 @@ def test_optimal_composition_agrees_with_the_theorem(count: int, epsilon: float)
 
 
 def test_optimal_composition_of_different_releases_is_between_all_small_and_all_large() -> None:
-    small, between, large = (
+    costs = [
         optimal_composition_epsilon(mixed(*((Laplace(scale=scale), 20) for scale in scales)), DELTA)
         for scales in ((4.0, 4.0), (4.0, 2.0), (2.0, 2.0))
-    )
-    assert small < between < large
+    ]
+    assert costs == sorted({*costs})
 
 
 @every_noise
@@ -115,24 +115,24 @@ def test_samples_of_nearly_all_cost_what_all_data_do(noise: Mechanism) -> None:
         assert sampled == pytest.approx(tightest(ledger(noise, count), DELTA), rel=2e-3)
 
 
-def test_samples_save_nothing_where_it_is_not_clear_which_are_the_same() -> None:
-    """Other counts, the same thing twice, two rates, and one unit replaced."""
-    usual = {"sampling_rate": 0.1}
-    alone = release(Gaussian(scale=1.0), 20, **usual)
-    together = Ledger((alone, release(Gaussian(scale=1.0), 20, what="another", **usual)))
-    assert tightest(together, DELTA) < 0.5 * tightest(without_samples(together), DELTA)
-    for changes in (
-        {"count": 19},
-        {"what": alone.what},
-        {"sampling_rate": 0.2},
-        {"neighbours": "replace-one"},
-    ):
-        joined = Ledger((alone, replace(together.releases[1], **changes)))
-        assert tightest(joined, DELTA) >= tightest(without_samples(joined), DELTA)
-
-
-def without_samples(book: Ledger) -> Ledger:
-    return Ledger(tuple(replace(one, sampling_rate=1.0) for one in book.releases))
+@pytest.mark.parametrize(
+    ("changes", "saves"),
+    [
+        ({}, True),
+        ({"count": 19}, False),
+        ({"what": "a number"}, False),
+        ({"sampling_rate": 0.2}, False),
+        ({"neighbours": "replace-one"}, False),
+    ],
+)
+def test_samples_save_something_only_where_it_is_clear_which_are_the_same(
+    changes: dict[str, Any], saves: bool
+) -> None:
+    alone = release(Gaussian(scale=1.0), 20, sampling_rate=0.1)
+    book = Ledger((alone, replace(alone, **{"what": "another", **changes})))
+    without = Ledger(tuple(replace(one, sampling_rate=1.0) for one in book.releases))
+    share = tightest(book, DELTA) / tightest(without, DELTA)
+    assert share < 0.5 if saves else share >= 1
 
 
 @pytest.mark.parametrize("removed", [True, False])
@@ -149,11 +149,6 @@ def test_deltas_of_samples_are_their_integrals(removed: bool) -> None:
         integral = sum(integrate.quad(above, a, b, limit=200)[0] for a, b in pairwise(pieces))
         (delta,) = sampled_deltas(noise, 1.0, np.array([epsilon]), rate, removed=removed)
         assert delta == pytest.approx(integral, abs=1e-7)
-
-
-def test_losses_that_no_grid_holds_are_refused() -> None:
-    with pytest.raises(NotApplicable, match="beyond 500"):
-        sampled_epsilons(ledger(Laplace(scale=1.0), 1, 1000.0, sampling_rate=0.1), (DELTA,))
 
 
 # ---- against direct convolution, and the mechanism's own profile ---------------------------------
@@ -200,7 +195,7 @@ mechanisms = st.one_of(
 SLACK = 1e-3
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(mechanisms, st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 3), st.floats(1, 3))
 def test_epsilon_grows_with_count_and_shift_and_falls_with_noise(
     noise: Mechanism, count: int, more: int, shift: float, factor: float
@@ -218,7 +213,7 @@ def test_epsilon_grows_with_count_and_shift_and_falls_with_noise(
     assert noisier <= usual * (1 + SLACK)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(mechanisms, mechanisms, st.integers(1, 60), st.floats(0.2, 2), st.integers(1, 9))
 def test_every_order_between_methods_holds(
     first: Mechanism, second: Mechanism, count: int, l2: float, many: int
@@ -250,33 +245,6 @@ def test_rdp_of_a_vector(noise: Mechanism) -> None:
     assert zcdp(release(Staircase(epsilon=2.0, sensitivity=1.0))) == 2.0
 
 
-def test_what_rests_on_our_own_proof_says_so() -> None:
-    vector, number = ledger(Huber(alpha=2.0), 50, 3.0, 1.0, 9), ledger(Huber(alpha=2.0), 50)
-    answers, how = account(vector, DELTA), state(vector, DELTA).how
-    assert not best(answers).published
-    assert best_published(answers).epsilon > best(answers).epsilon
-    assert "not been peer-reviewed" in how
-    assert "By published results alone" in how
-    assert all(answer.published for answer in account(number, DELTA))
-    assert "peer" not in state(number, DELTA).how
-
-
-def test_gaussian_ledgers_are_one_gaussian() -> None:
-    book = mixed((Gaussian(scale=3.0), 5, 2.0), (Gaussian(scale=1.0), 2, 0.5))
-    assert 1 / gaussian_equivalent(book).scale ** 2 == pytest.approx(5 * 4 / 9 + 2 * 0.25)
-    assert by_method(book)["exact"] == pytest.approx(by_method(book)["pld"], rel=1e-5)
-    assert gaussian_equivalent(ledger(Laplace(scale=1.0))) is None
-
-
-def test_a_mixed_ledger_is_composed_once() -> None:
-    book = mixed(
-        (Huber(alpha=1.5), 400, 0.3), (Laplace(scale=3.0), 300), (Gaussian(scale=2.0), 300)
-    )
-    first = account(book, DELTA)
-    assert account(book, DELTA) is first  # cached; seconds are in benchmarks/results.md
-    assert best(first).method == "pld"
-
-
 # ---- the other way -------------------------------------------------------------------------------
 
 
@@ -292,12 +260,9 @@ def test_least_noise_meets_the_budget_and_no_less_noise_does(
     assert best(account(least, delta)).epsilon <= epsilon
     less = scaled(least.releases[0].mechanism, 0.99)
     assert tightest(ledger(less, count, 2.0), delta) > epsilon
-
-
-def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
-    (least,) = least_noise(ledger(Gaussian(scale=1.0), 1, 5.0), 0.7, 1e-6).releases
-    exact = Gaussian.with_epsilon(0.7, 5.0, delta=1e-6)
-    assert least.mechanism.scale == pytest.approx(exact.scale, rel=2e-6)
+    if isinstance(noise, Gaussian):
+        exact = Gaussian.with_epsilon(epsilon, 2.0 * math.sqrt(count), delta=delta)
+        assert least.releases[0].mechanism.scale == pytest.approx(exact.scale, rel=2e-6)
 
 
 # ---- bad input -----------------------------------------------------------------------------------
@@ -305,23 +270,30 @@ def test_least_noise_of_gaussian_is_the_analytic_one() -> None:
 BAD_DELTAS = (0.0, 1.0, -0.1, math.nan, 1e-20)
 
 
+LAPLACE = ledger(Laplace(scale=1.0))
+
+
 @pytest.mark.parametrize(
-    ("call", "bounds", "name"),
+    ("call", "arguments", "message"),
     [
-        *((account, (delta,), "delta") for delta in BAD_DELTAS),
-        *((least_noise, (1.0, delta), "delta") for delta in BAD_DELTAS),
-        *((least_noise, (bad, DELTA), "epsilon") for bad in (0.0, -1.0, math.inf, math.nan)),
+        *((account, (LAPLACE, delta), "^delta = ") for delta in BAD_DELTAS),
+        *((least_noise, (LAPLACE, 1.0, delta), "^delta = ") for delta in BAD_DELTAS),
+        *(
+            (least_noise, (LAPLACE, bad, DELTA), "^epsilon = ")
+            for bad in (0.0, -1.0, math.inf, math.nan)
+        ),
+        (account, (Ledger(), DELTA), "empty ledger"),
+        (choice_epsilon, (Ledger(), 0, DELTA), "mean_runs = 0"),
+        (
+            sampled_epsilons,
+            (ledger(Laplace(scale=1.0), 1, 1000.0, sampling_rate=0.1), (DELTA,)),
+            "beyond 500",
+        ),
     ],
 )
-def test_bad_epsilon_and_delta(call: Any, bounds: tuple[float, ...], name: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{name} = "):
-        call(ledger(Laplace(scale=1.0)), *bounds)
-
-
-def test_nothing_released_has_no_account() -> None:
-    with pytest.raises(ValueError, match="empty ledger"):
-        account(Ledger(), DELTA)
-    assert not state(Ledger()).private
+def test_refusals(call: Any, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises((ValueError, NotApplicable), match=message):
+        call(*arguments)
 
 
 @every_noise

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms import Laplace
 from dpmc_core.privacy import attack as attack_module
 from dpmc_core.privacy.attack import (
@@ -26,6 +26,7 @@ from dpmc_core.privacy.attack import (
 from dpmc_core.privacy.tradeoff import of_mechanism
 
 UNIT = Laplace(scale=1.0)
+GOOD = np.zeros(100)
 
 
 def lower_bound(*outputs: np.ndarray, **options: float) -> Bound:
@@ -43,12 +44,11 @@ def both(
 @pytest.mark.parametrize("error", [0.0005, 0.05])
 def test_clopper_pearson_is_scipys(runs: int, error: float) -> None:
     for hits in {0, 1, runs // 3, runs - 1, runs}:
-        low, high = clopper_pearson(hits, runs, error)
-        for side, ours, pick in (("greater", low, 0), ("less", high, 1)):
-            interval = stats.binomtest(hits, runs, alternative=side).proportion_ci(
-                1 - error, "exact"
-            )
-            assert float(ours) == pytest.approx(interval[pick], abs=1e-10)
+        bounds = clopper_pearson(hits, runs, error)
+        for pick, side in enumerate(("greater", "less")):
+            test = stats.binomtest(hits, runs, alternative=side)
+            interval = test.proportion_ci(1 - error, "exact")
+            assert float(bounds[pick]) == pytest.approx(interval[pick], abs=1e-10)
 
 
 def of_randomised_response(rng: np.random.Generator) -> bool:
@@ -82,18 +82,19 @@ def test_bounds_are_wrong_as_seldom_as_they_say(wrong: Any, runs: int, most: flo
     assert over > 0  # and the bound is not idle
 
 
-def test_the_rule_is_chosen_on_outputs_that_are_not_counted() -> None:
-    """Both worlds equal, and the choosing half rigged to look separable.
-
-    The counted half must prove nothing.
+def test_rule_and_weights_are_chosen_on_outputs_that_are_not_counted() -> None:
+    """Two equal datasets prove nothing, though the outputs that choose are rigged to look
+    separable, or more numbers than outputs separate whatever they are fitted on.
     """
     rng = np.random.default_rng(0)
-    inside, outside = rng.normal(size=4000), rng.normal(size=4000)
+    inside, outside = rng.normal(size=(2, 4000))
     inside[:2000] += 10
     assert lower_bound(inside, outside).epsilon == 0.0
-    # the other way round the counted half is separable but the rule was chosen on nothing
-    inside, outside = rng.normal(size=(4000, 300)), rng.normal(size=(4000, 300))
-    assert lower_bound(inside, outside).epsilon == 0.0
+    bound = lower_bound(*rng.normal(size=(2, 400, 500)), confidence=0.95)
+    assert bound.epsilon == 0.0
+    # chance ± five standard deviations of the mean of two rates over 200 outputs each
+    assert abs(bound.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
+    assert bound.accuracy_low < 0.5 < bound.accuracy_high
 
 
 def test_perfect_separation_proves_what_the_counts_allow() -> None:
@@ -105,32 +106,32 @@ def test_perfect_separation_proves_what_the_counts_allow() -> None:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_either_direction_is_found(sign: float) -> None:
-    rng = np.random.default_rng(3)
     noise = Laplace(scale=0.5)
-    result = attack(*both(noise, 40_000, rng, sign))
+    result = attack(*both(noise, 40_000, np.random.default_rng(3), sign))
     assert 1.8 < result.bound.epsilon <= 2.0
     assert result.bound.accuracy == pytest.approx(noise.best_guess(1.0), abs=0.02)
     assert result.scores_in.size == 32_000  # a fifth chooses the threshold
 
 
 def test_delta_is_taken_off() -> None:
-    rng = np.random.default_rng(1)
-    inside, outside = (rng.random(100_000) < 0.01).astype(float), np.zeros(100_000)
-    assert lower_bound(inside, outside, delta=0.0).epsilon > 3
-    assert lower_bound(inside, outside, delta=0.02).epsilon == 0.0
+    inside = (np.random.default_rng(1).random(100_000) < 0.01).astype(float)
+    without, with_delta = (
+        lower_bound(inside, np.zeros(100_000), delta=delta).epsilon for delta in (0.0, 0.02)
+    )
+    assert without > 3
+    assert with_delta == 0.0
 
 
 def test_a_linear_score_finds_the_direction_among_many_numbers() -> None:
     rng = np.random.default_rng(2)
-    direction = rng.normal(size=60)
-    covariance = np.diag(rng.uniform(0.1, 9, 60))
-    inside = rng.multivariate_normal(direction, covariance, 3000)
-    outside = rng.multivariate_normal(np.zeros(60), covariance, 3000)
-    weights = linear_scores(inside, outside)
-    best = np.linalg.solve(covariance, direction)
+    direction, variances = rng.normal(size=60), rng.uniform(0.1, 9, 60)
+    inside, outside = (
+        middle + np.sqrt(variances) * rng.normal(size=(3000, 60))
+        for middle in (direction, np.zeros(60))
+    )
+    weights, best = linear_scores(inside, outside), direction / variances
     assert weights @ best / np.linalg.norm(weights) / np.linalg.norm(best) > 0.95
-    same = linear_scores(np.ones((9, 3)), np.zeros((9, 3)))
-    assert np.all(same == 1)  # no noise at all
+    assert np.all(linear_scores(np.ones((9, 3)), np.zeros((9, 3))) == 1)  # no noise at all
 
 
 @pytest.mark.parametrize("width", [1, 3])
@@ -144,9 +145,8 @@ def test_events_are_chosen_on_outputs_that_are_not_counted(
         return choose(chosen, counted, worth)
 
     monkeypatch.setattr(attack_module, "choose", recorded)
-    rng = np.random.default_rng(3)
-    inside, outside = rng.normal(size=(2, 300, width))
-    attack(inside, outside, claim=of_mechanism(Laplace(scale=1.0), 1.0))
+    inside, outside = np.random.default_rng(3).normal(size=(2, 300, width))
+    attack(inside, outside, claim=of_mechanism(UNIT, 1.0))
     assert len(seen) >= 2
     for chosen, counted in seen:
         for first, second, outputs in zip(chosen, counted, (inside, outside), strict=True):
@@ -157,38 +157,24 @@ def test_events_are_chosen_on_outputs_that_are_not_counted(
 
 
 def test_a_claim_beside_has_half_of_the_error() -> None:
-    rng = np.random.default_rng(4)
-    inside, outside = 1 + rng.laplace(size=4000), rng.laplace(size=4000)
-    claim = of_mechanism(Laplace(scale=1.0), 1.0)
-    beside = attack(inside, outside, confidence=0.98, claim=claim)
-    alone = attack(inside, outside, confidence=0.99)
-    assert beside.bound.epsilon == alone.bound.epsilon
+    outputs = both(UNIT, 4000, np.random.default_rng(4))
+    beside = attack(*outputs, confidence=0.98, claim=of_mechanism(UNIT, 1.0))
+    assert beside.bound.epsilon == lower_bound(*outputs, confidence=0.99).epsilon
     hits, runs = beside.test.hits_likely, beside.test.runs_likely
     exact = stats.beta.ppf(0.005, hits, runs - hits + 1)
     assert beside.test.found == pytest.approx(exact, rel=1e-9)
 
 
-def test_bad_input() -> None:
-    good = np.zeros(100)
-    for inside, outside, options, error, message in (
-        (good[:4], good, {}, DataError, "at least 8"),
-        (np.zeros((50, 2)), np.zeros((50, 3)), {}, DataError, "one length"),
-        (np.full(100, math.nan), good, {}, DataError, "not finite"),
-        (good, good, {"delta": 1.0}, ParameterError, "delta"),
-        (good, good, {"confidence": 1.0}, ParameterError, "confidence"),
-    ):
-        with pytest.raises(error, match=message):
-            attack(inside, outside, **options)
-
-
-def test_weights_and_threshold_come_from_the_choosing_half_alone() -> None:
-    """With more numbers than outputs anything separates what it was fitted on.
-
-    Fitted on counted outputs, it would prove a lot.
-    """
-    rng = np.random.default_rng(4)
-    bound = lower_bound(*rng.normal(size=(2, 400, 500)), confidence=0.95)
-    assert bound.epsilon == 0.0
-    # chance ± five standard deviations of the mean of two rates over 200 outputs each
-    assert abs(bound.accuracy - 0.5) < 5 * 0.5 / math.sqrt(400)
-    assert bound.accuracy_low < 0.5 < bound.accuracy_high
+@pytest.mark.parametrize(
+    ("inside", "outside", "options", "message"),
+    [
+        (GOOD[:4], GOOD, {}, "at least 8"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), {}, "one length"),
+        (np.full(100, math.nan), GOOD, {}, "not finite"),
+        (GOOD, GOOD, {"delta": 1.0}, "delta"),
+        (GOOD, GOOD, {"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_refusals(inside: Any, outside: Any, options: dict[str, float], message: str) -> None:
+    with pytest.raises(DPMCError, match=message):
+        attack(inside, outside, **options)

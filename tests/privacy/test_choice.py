@@ -1,17 +1,14 @@
 """The best of a random number of private runs: bounds against every probability, enumerated."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 from dp_accounting.rdp import compute_epsilon
 
-from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, account
 from dpmc_core.privacy.account import ORDERS, choice_epsilon, choice_rdp, release_rdp, tightest
-from dpmc_core.privacy.ledger import ledger_from_dict
 from dpmc_core.privacy.tradeoff import of_ledger
 from tests.privacy.helpers import ledger, release
 from tests.terminal import Terminal
@@ -56,13 +53,6 @@ def test_no_choice_is_worse_than_its_bounds(pair: np.ndarray, mean_runs: float) 
         assert np.all(divergences(a, b) <= choice_rdp(one, mean_runs)[inside] + 1e-12)
 
 
-def test_the_bound_is_nearly_reached() -> None:
-    """Randomised response spends 2ε of the 3ε, the rare middle answer nearly all."""
-    for name, share in (("randomised response", 1.99), ("rare middle", 2.98)):
-        first, second = (chosen(masses, 10_000.0) for masses in PAIRS[name])
-        assert np.abs(np.log(first / second)).max() > share * EPSILON, name
-
-
 def test_the_best_costs_more_than_one_run_and_less_than_all() -> None:
     pure = ledger(Laplace(scale=1.0), 1, 1.0)
     assert choice_epsilon(pure, 1e5, 1e-12) == pytest.approx(3.0)
@@ -71,8 +61,8 @@ def test_the_best_costs_more_than_one_run_and_less_than_all() -> None:
     assert costs == sorted(costs)
     assert costs[0] >= tightest(one, 1e-5)
     assert costs[-1] < tightest(ledger(Gaussian(scale=20.0), 1000, 1.0), 1e-5)
-    with pytest.raises(ParameterError, match="mean_runs = 0"):
-        choice_epsilon(Ledger(), 0, 1e-5)
+    may_fail = ledger(Laplace(scale=1.0), failure=1e-6)
+    assert choice_epsilon(may_fail, 3.0, 1e-5) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -94,16 +84,7 @@ def test_a_chosen_ledger_is_no_better_than_said(noise: Mechanism) -> None:
                 assert np.sum(np.maximum(p - math.exp(epsilon) * q, 0.0)) <= delta
             curve = of_ledger(book).misses(np.array([0.05]))
             assert curve <= of_ledger(ledger(noise)).misses(np.array([0.05]))
-        assert ledger_from_dict(json.loads(json.dumps(book.as_dict()))) == book
         assert choice_epsilon(book, 2.0, 1e-5) == math.inf  # no choice among choices
-
-
-def test_a_choice_among_runs_that_may_fail_is_refused() -> None:
-    with pytest.raises(ParameterError, match="failure = 1e-06 is not allowed"):
-        release(Laplace(scale=1.0), failure=1e-6, mean_runs=3.0)
-    with pytest.raises(ParameterError, match="mean_runs = 0"):
-        release(Laplace(scale=1.0), mean_runs=0.0)
-    assert choice_epsilon(ledger(Laplace(scale=1.0), failure=1e-6), 3.0, 1e-5) == math.inf
 
 
 def test_the_command_counts_a_choice(terminal: Terminal) -> None:
@@ -121,9 +102,8 @@ def test_two_choices_in_one_ledger_cost_at_least_what_both_do() -> None:
     """As somebody joins two exported ledgers; ones that are alike too."""
     first = release(Laplace(scale=8.0), kind="score", mean_runs=3.0)
     other = release(Laplace(scale=9.0), what="another", mean_runs=3.0)
-    one = Ledger((first, other))
-    orders = [tightest(Ledger(many), 1e-5) for many in ((first, other), (first, other) * 2)]
-    rdp = sum(release_rdp(r) for r in one.releases)
+    orders = [tightest(Ledger((first, other) * times), 1e-5) for times in (1, 2)]
+    rdp = release_rdp(first) + release_rdp(other)
     both = compute_epsilon(ORDERS, 2 * choice_rdp(rdp, 3.0), 1e-5)[0]
     assert orders[0] < both <= orders[1] + 1e-9
     assert np.all(2 * choice_rdp(rdp, 3.0) <= choice_rdp(2 * rdp, 3.0, 2) + 1e-12)

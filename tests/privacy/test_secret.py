@@ -6,6 +6,7 @@ import random
 import secrets
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.solve import noise_source
-from dpmc_core.mechanisms.secret import generators_of, secret_generator
+from dpmc_core.mechanisms.secret import generators_of, is_secret, secret_generator
 from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 from tests.own.files import long_csv
 from tests.terminal import Terminal
@@ -79,11 +80,10 @@ def test_every_generator_has_a_key_of_its_own_from_the_system(
 def test_pieces_of_secret_noise_are_as_secret() -> None:
     """A release that is drawn in pieces takes generators of the same kind, each with its key."""
     of = generators_of(secret_generator())
-    drawn = [of(k).standard_normal(1000) for k in range(4)]
+    drawn, again = ([of(k).standard_normal(1000) for k in range(4)] for _ in range(2))
     assert_unlike(drawn)
-    for k in range(4):
-        assert isinstance(of(k).bit_generator, ChaCha)
-        assert np.array_equal(of(k).standard_normal(1000), drawn[k])
+    assert np.array_equal(drawn, again)
+    assert all(is_secret(of(k)) for k in range(4))
     seeded = (generators_of(np.random.default_rng(3))(5).standard_normal(9) for _ in range(2))
     assert np.array_equal(*seeded)
     one = Part(what="x", l1=1.0, l2=1.0, coordinates=8, share=1.0, source="a test")
@@ -108,25 +108,26 @@ def test_nothing_that_is_kept_or_shown_has_the_key(
     """The key, in any of its usual forms, is in no export; nor do other keys give the numbers."""
     monkeypatch.setattr("secrets.randbits", lambda bits: KEY)
     monkeypatch.setattr("secrets.token_hex", lambda size: "ab" * size)
-    result = run(SECRET)
-    assert np.array_equal(result.model.item_factors, run(SECRET).model.item_factors)
+    result, same, other = (run(SECRET.repetition(seed)) for seed in (3, 3, 4))
+    assert np.array_equal(result.model.item_factors, same.model.item_factors)
+    # the seed of a secret run chooses what is held out
+    assert np.array_equal(result.split.test.users, same.split.test.users)
+    assert not np.array_equal(result.split.test.users, other.split.test.users)
     store = RunStore(tmp_path / "runs.sqlite")
     store.add(record_of(result, once=True))
     store.close()
-    exports = [
-        pickle.dumps(result),
-        json.dumps(result.summary()).encode(),
-        SECRET.to_json().encode(),
-        SECRET.command().encode(),
-        SECRET.python().encode(),
-        repr(result).encode(),
-        *(part.read_bytes() for part in tmp_path.iterdir()),
-    ]
+    spec = result.spec
+    texts = json.dumps(result.summary()), spec.to_json(), spec.command(), spec.python(), str(result)
     raw = KEY.to_bytes(32, "little")
     halves = [raw[:16], raw[16:], raw[:16][::-1], raw[16:][::-1]]
-    words = [str(int.from_bytes(raw[k : k + 8], "little")).encode() for k in range(0, 32, 8)]
-    for export in exports:
-        for form in (str(KEY).encode(), f"{KEY:x}".encode(), *halves, *words):
+    words = [int.from_bytes(raw[k : k + 8], "little") for k in range(0, 32, 8)]
+    written = [str(number).encode() for number in (KEY, *words)]
+    for export in (
+        pickle.dumps(result),
+        *map(str.encode, texts),
+        *(part.read_bytes() for part in tmp_path.iterdir()),
+    ):
+        for form in (f"{KEY:x}".encode(), *halves, *written):
             assert form not in export
     monkeypatch.undo()
     again = run(RunSpec.from_json(json.dumps(result.summary()["spec"])))
@@ -145,22 +146,14 @@ def test_the_text_forms_of_a_secret_run_make_a_secret_run() -> None:
         assert RunSpec.from_json(spec.to_json()) == spec
         assert RunSpec.of(spec.flat()) == RunSpec.of(spec.changes()) == spec
         assert "--secret" in shlex.split(spec.command())
-        room: dict[str, object] = {}
+        room: dict[str, Any] = {}
         exec(spec.python().rsplit("print", 1)[0], room)
-        assert room["result"].spec == spec  # type: ignore[attr-defined]
+        assert room["result"].spec == spec
     assert SECRET.repetition(7).seed == 7
     settings = {k: v for k, v in SECRET.flat().items() if k not in ("algorithm", "task")}
     runs = [one.spec for one in StudySpec.of("completion", "epsilon", settings, 2).plan()]
-    noisy = [spec for spec in runs if spec.flat().get("epsilon")]
-    assert noisy
-    assert all(spec.secret for spec in noisy)
+    assert {spec.secret for spec in runs if spec.flat().get("epsilon")} == {True}
     assert "secret" not in SECRET.replace(seed=7).to_json()  # a seed asks for what can be repeated
-
-
-def test_the_seed_of_a_secret_run_chooses_what_is_held_out() -> None:
-    first, again, other = (run(SECRET.repetition(s)).split.test.users for s in (3, 3, 4))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +173,6 @@ def test_what_cannot_be_is_refused(fields: dict[str, object], said: str) -> None
     asked = {"algorithm": "moments", "mechanism": "gaussian", "epsilon": 1.0, "secret": True}
     with pytest.raises(ParameterError, match=said):
         RunSpec.of({**asked, **fields})
-
-
-def test_the_command_line_refuses_a_seed_beside_secret(terminal: Terminal) -> None:
-    line = "complete moments --mechanism gaussian --epsilon 5 --secret"
-    refused = terminal.refusal(f"{line} --seed 3")
-    assert "seed = 3 is not allowed: it must be left out beside secret" in refused
-    shown = terminal.output(f"{line} --split-seed 3 --n-users 60 --rank 2")
-    assert "Secret noise: drawn with 256 random bits" in shown
 
 
 def test_own_data_draws_secret_noise_unless_a_seed_is_given() -> None:
@@ -220,29 +205,30 @@ def test_a_file_on_the_command_line_draws_secret_noise(tmp_path: Path, terminal:
     table = tmp_path / "x.csv"
     table.write_bytes(long_csv(40, 12))
     line = f"complete moments --data {table} --rank 2 --mechanism gaussian --epsilon 1"
-    first, second = (terminal.json(line) for _ in range(2))
+    first, second = (terminal.json(f"{line} --split-seed 3") for _ in range(2))
     assert first["rmse"] != second["rmse"]
     assert first["spec"]["secret"] is True
+    assert "Secret noise: drawn with 256 random bits" in str(first["statement"]["caveats"])
     seeded, again = (terminal.json(f"{line} --seed 0") for _ in range(2))
     assert seeded["rmse"] == again["rmse"]
+    refused = terminal.refusal("complete moments --mechanism gaussian --secret --seed 3")
+    assert "seed = 3 is not allowed: it must be left out beside secret" in refused
 
 
-def test_two_releases_of_one_secret_spec_are_both_kept(tmp_path: Path) -> None:
+def test_releases_of_one_secret_spec_are_all_kept_and_public_noise_is_said_to_be(
+    tmp_path: Path,
+) -> None:
+    repeatable, secret = run(SEEDED), [run(SECRET) for _ in range(2)]
     with RunStore(tmp_path / "runs.sqlite") as store:
-        for _ in range(2):
-            assert store.add(record_of(run(SECRET), once=True))
-        assert store.count() == 2
-        repeatable = run(SEEDED)
-        assert [store.add(record_of(repeatable, once=True)) for _ in range(2)] == [True, False]
-
-
-def test_statements_say_whether_the_noise_is_public() -> None:
-    open_run = run(SEEDED).statement
-    assert open_run.caveats[0].startswith(REPEATABLE)
-    assert open_run.label.endswith("repeatable for teaching")
-    assert "repeatable" not in run(SECRET).statement.label
-    faces = run(RunSpec.of(FACES, mechanism="gaussian", epsilon=1.0)).statement
-    assert faces.caveats[0].startswith(REPEATABLE)
+        added = [
+            store.add(record_of(result, once=True)) for result in (*secret, repeatable, repeatable)
+        ]
+    assert added == [True, True, True, False]
+    faces = run(RunSpec.of(FACES, mechanism="gaussian", epsilon=1.0))
+    for result in (repeatable, faces):
+        assert result.statement.caveats[0].startswith(REPEATABLE)
+        assert result.statement.label.endswith("repeatable for teaching")
+    assert "repeatable" not in secret[0].statement.label
 
 
 @pytest.fixture

@@ -171,13 +171,6 @@ def test_smaller_delta_costs_more_and_no_step_shows() -> None:
     assert np.all(np.abs(falls[1:] / falls[:-1] - 1) < 0.01 / 0.23 * 2)
 
 
-def test_tiny_delta_is_counted_better_than_by_renyi() -> None:
-    book = ledger(Huber(alpha=1.5), 30)
-    answers = by_method(book, 1e-14)
-    assert answers["pld"] < 0.99 * answers["renyi"]
-    assert tightest(book, 1e-14) == min(answers.values())
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("delta", [1.1e-11, 1e-10, 1e-9, 1e-5])
 @pytest.mark.parametrize("numbers", [10_000, 1_000_000])
@@ -199,20 +192,4 @@ def test_the_worst_movement_leaves_nothing_out(rest: float) -> None:
     parts = vector.most_uneven
     assert sum(shift * number for shift, number in parts) >= 3 * (1 + rest) * (1 - 1e-15)
     assert all(shift <= 1 + 1e-9 for shift, _ in parts)
-
-
-def test_losses_of_hundreds_warn_of_nothing() -> None:
-    book = ledger(Huber(alpha=20, scale=1.0), 8, 34.0)  # warnings are errors in tests
-    assert 0.5 * 8 * 20 * 34.0 < pld_epsilon(book, 1e-12) <= 8 * 20 * 34.0
-
-
-def test_losses_that_no_grid_holds_leave_the_other_methods() -> None:
-    book = mixed((Laplace(scale=1e-3),), (Huber(scale=1e4, alpha=1.5), 10))
-    assert math.isfinite(tightest(book, 1e-13))
-
-
-def test_losses_that_are_all_one_number_are_added_up_too() -> None:
-    """A window of a single cell: Laplace noise far smaller than what moves is no protection."""
-    for mechanism in (Laplace(scale=1.0), Gaussian(scale=1.0)):
-        answers = by_method(ledger(mechanism, 1_000_000, l1=1e12, coordinates=20))
-        assert min(answers.values()) > 1e9
+    assert release(Huber(alpha=1.5), 1, 3.0, 1.0, 9).most_uneven == ((1.0, 3),)  # by its ℓ2 bound

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks import audit as audit_module
 from dpmc_core.experiments.tasks.audit import audit, audit_steps
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, Staircase
-from dpmc_core.privacy import Ledger, account
+from dpmc_core.privacy import Ledger
+from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.attack import Attack, attack
 from dpmc_core.privacy.tradeoff import of_ledger, of_mechanism, of_profile
 from tests.privacy.helpers import ledger, mixed
@@ -59,27 +57,6 @@ def test_a_mechanisms_curve_is_that_of_the_best_test(noise: Mechanism, shift: fl
     assert curve.misses(1.0) == 0
 
 
-@every_noise
-def test_curves_are_what_trade_off_functions_are(noise: Mechanism) -> None:
-    """Falling, convex, below 1 − α, and for symmetric noise their own inverse."""
-    curve, alarms = of_mechanism(noise, 1.0), np.linspace(0, 1, 401)
-    misses = curve.misses(alarms)
-    assert (np.diff(misses) <= 1e-12).all()
-    assert (np.diff(misses, 2) >= -1e-9).all()
-    assert (misses <= 1 - alarms + 1e-15).all()
-    inside = misses > 1e-9
-    assert curve.misses(misses[inside]) == pytest.approx(alarms[inside], abs=1e-4)
-
-
-def test_gaussian_releases_compose_to_one() -> None:
-    book = mixed((Gaussian(scale=2.0), 3), (Gaussian(scale=4.0), 5, 1.0, 1.0, 20))
-    curve, mu = of_ledger(book), math.sqrt(3 / 4 + 5 / 16)
-    assert curve.mu == pytest.approx(mu, rel=1e-14)
-    assert curve.exact
-    expected = stats.norm.cdf(stats.norm.ppf(1 - ALARMS) - mu)
-    assert curve.misses(ALARMS) == pytest.approx(expected, abs=1e-14)
-
-
 def test_a_ledgers_curve_is_never_above_the_truth() -> None:
     """Two Laplace numbers: their losses' distribution against a grid of pairs of outputs."""
     noise, inner = Laplace(scale=2.0), np.array([0.01, 0.05, 0.2, 0.5, 0.8])
@@ -88,30 +65,25 @@ def test_a_ledgers_curve_is_never_above_the_truth() -> None:
     curve = of_ledger(ledger(noise, 2))
     assert (curve.misses(inner) <= truth + 2e-4).all()
     assert curve.misses(inner) == pytest.approx(truth, abs=2e-3)
-    # and it is no worse than any (ε, δ) that the accountants tell
-    for book, off in (
-        (mixed((noise, 2), (Huber(alpha=1.0), 3)), 2e-3),
+
+
+@pytest.mark.parametrize(
+    ("book", "off"),
+    [
+        (mixed((Laplace(scale=2.0), 2), (Huber(alpha=1.0), 3)), 2e-3),
         (mixed((Huber(alpha=1.5, scale=0.25),), (Laplace(scale=500.0), 5_000)), 1e-4),
-    ):
-        curve = of_ledger(book)
-        for delta in (1e-5, 1e-3, 0.05):
-            finite = [a for a in account(book, delta) if math.isfinite(a.epsilon)]
-            few = of_profile([a.epsilon for a in finite], [a.delta for a in finite])
-            assert (curve.misses(ALARMS) >= few.misses(ALARMS) - off).all()
-
-
-def test_where_there_is_no_distribution_a_few_pairs_stand() -> None:
-    curve = of_ledger(ledger(Staircase.with_epsilon(0.5, 1.0), 4))
-    assert curve.how == "the tightest ε at a few δ"
-    pure = of_profile([2.0], [0.0])
-    assert (curve.misses(ALARMS) >= pure.misses(ALARMS) - 1e-12).all()
-
-
-@given(st.floats(0.0, 5.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_one_pair_is_the_region_of_kairouz(epsilon: float, delta: float, alarms: float) -> None:
-    misses = float(of_profile([epsilon], [delta]).misses(alarms))
-    for a, b in ((alarms, misses), (misses, alarms)):
-        assert a + math.exp(epsilon) * b >= 1 - delta - 1e-9
+        (ledger(Staircase.with_epsilon(0.5, 1.0), 4), 1e-12),  # which has no distribution
+    ],
+    ids=["alike", "unlike", "staircase"],
+)
+def test_a_ledgers_curve_is_no_worse_than_what_the_accountants_tell(
+    book: Ledger, off: float
+) -> None:
+    curve = of_ledger(book)
+    pure = sum(one.count * one.mechanism.epsilon(one.l1_sensitivity) for one in book.releases)
+    for epsilon, delta in ((pure, 0.0), *((tightest(book, d), d) for d in (1e-5, 1e-3, 0.05))):
+        few = of_profile([epsilon], [delta])
+        assert (curve.misses(ALARMS) >= few.misses(ALARMS) - off).all()
 
 
 @pytest.mark.parametrize(
@@ -154,15 +126,16 @@ def test_a_million_outputs_prove_most_of_a_gaussians_epsilon() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_half_the_noise_is_found_whatever_the_seed(seed: int) -> None:
     result = audit(AuditSpec(mechanism="gaussian", case="half-noise", runs=20_000, seed=seed))
-    assert result.beaten == {"claimed": True}
     assert "is wrong" in result.verdict
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.999])
-def test_all_looks_together_spend_the_error_once(
+def test_looks_are_planned_and_together_spend_the_error_once(
     confidence: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By Bonferroni: what each look may err by adds up to what the audit may err by at most."""
+    """By Bonferroni: what each look may err by adds up to what the audit may err by at most.
+    Between looks nothing is attacked, and the last look is the same whoever watched.
+    """
     spent = []
 
     def recorded(*outputs: Any, **named: Any) -> Attack:
@@ -170,19 +143,13 @@ def test_all_looks_together_spend_the_error_once(
         return attack(*outputs, **named)
 
     monkeypatch.setattr(audit_module, "attack", recorded)
-    *_, last = audit_steps(AuditSpec(target="als", runs=120, confidence=confidence))
+    spec = AuditSpec(target="als", runs=120, confidence=confidence)
+    results = list(audit_steps(spec))
     assert len(spent) == 11
     assert sum(spent) <= (1 - confidence) * (1 + 1e-9)
-    assert last.attack.bound.confidence == confidence
-
-
-def test_looks_are_planned() -> None:
-    """Between looks nothing is attacked, and the last look is the same whoever watched."""
-    spec = AuditSpec(target="als", runs=120)
-    results = list(audit_steps(spec))
     for result in results:
         assert result.looked_at == 8 or result.looked_at % 12 == 0
         assert result.looked_at <= result.runs
-    assert results[-1].looked_at == 120
-    assert audit(spec).attack.bound == results[-1].attack.bound
-    assert results[0].attack.bound.confidence == spec.confidence
+        assert result.attack.bound.confidence == confidence
+    assert result.looked_at == 120
+    assert audit(spec).attack.bound == result.attack.bound
