@@ -146,6 +146,19 @@ def test_one_irls_column_minimises_the_regularised_huber_loss() -> None:
     np.testing.assert_allclose(slope, 0, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_noise_on_the_output_does_not_settle(kind) -> None:
+    """The Huber paper's sentence (section 3.1), by how the error moves in the last iterations."""
+    data = low_rank(120, 100, rank=3, observed=0.4, seed=1)
+    moves = {}
+    for place in ("right", "output"):
+        noise = Huber(alpha=1.076)
+        config = kind(rank=3, reg=0.5, iterations=30, mechanism=noise, noise_on=place)
+        last = steps_of(config, data)[-15:]
+        moves[place] = np.std([step.squared_residuals**0.5 for step in last])
+    assert moves["output"] > 5 * moves["right"]
+
+
 def test_noise_ends_after_the_noisy_iterations_and_then_protects_nothing() -> None:
     config = ALSConfig(rank=4, reg=0.5, iterations=5, mechanism=NOISE[3], noise_on="both")
     whole, part = steps_of(config), steps_of(replace(config, noisy_iterations=2))
@@ -267,10 +280,12 @@ def test_no_fixed_shrinkage_predicts_better_than_the_chosen_one(data: Ratings) -
     ("users", "items", "values"),
     [
         ([0], [0], [3.0]),
+        ([0, 1, 2], [0, 0, 0], [4.0, 4.0, 4.0]),
         ([0, 1, 2, 3], [0, 1, 2, 3], [1.0, 2.0, 3.0, 5.0]),
+        ([0, 1, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1], [1.0, 4.0, 1.0, 5.0, 1.0, 4.0]),
         ([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]),
     ],
-    ids=["one", "each once", "exact"],
+    ids=["one", "constant", "each once", "one of each user", "exact"],
 )
 def test_the_fitted_baseline_of_few_ratings_stays_within_them(
     users: list[int], items: list[int], values: list[float]

@@ -18,7 +18,7 @@ from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
 from dpmc_core.completion.dpals.best import BestConfig, best_dpals
-from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
+from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, n_frequent
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
 from dpmc_core.completion.dpals.solver import dpals
 from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
@@ -423,6 +423,18 @@ def test_a_given_sigma_is_in_units_of_what_is_clipped(name: str) -> None:
     assert statistics == [config.iterations] * (1 if name == "fw" else 2)
     with pytest.raises(ParameterError, match="sigma = 0"):
         GivenSigma(sigma=0)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_more_items_per_user_than_anybody_rated(sampling: str) -> None:
+    """Nobody is sampled then: every rating takes part, and the noise is still that of k."""
+    config = papers_dpals(
+        rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)
+    )
+    step = next(dpals(table(), config, R(0), 1))
+    assert np.isfinite(step.model.block(np.arange(USERS))).all()
+    sensitivities = {release.what: release.l2_sensitivity for release in step.releases}
+    assert sensitivities["Gram matrices of all items"] == pytest.approx(math.sqrt(ITEMS))
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1e-9])

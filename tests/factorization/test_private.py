@@ -192,6 +192,19 @@ def test_runs_spend_what_they_were_given(epsilon: float, family: str) -> None:
         assert "computed from the data without noise" in statement.caveats[0]
 
 
+@pytest.mark.parametrize("epsilon", [20.0, 50.0])
+def test_one_round_of_laplace_noise_is_counted_by_what_applies(epsilon: float) -> None:
+    """Losses so large that dp-accounting's grid breaks in floating point.
+
+    The other methods step in.
+    """
+    config = CorrectedNMFConfig(
+        rank=9, rounds=1, inner=1, budget=Budget(epsilon=epsilon, family="laplace")
+    )
+    (step,) = steps_of(config, load_samples("lfw"))
+    assert 0.9 * epsilon < state(Ledger(step.releases)).epsilon <= epsilon * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("samples", [FACES, TEXTS], ids=lambda s: s.unit)
 def test_replacing_one_is_planned_with_root_two_of_the_sensitivities(samples: Samples) -> None:
     """All that is summed here is without negative entries, or an outer product."""
