@@ -223,13 +223,11 @@ class Ratings:
         low: float | None = None,
         high: float | None = None,
         name: str = "ratings",
-        item_labels: Sequence[str] = (),
-        user_labels: Sequence[str] = (),
-        truth: Truth | None = None,
-        item_features: ItemFeatures | None = None,
+        **about: Any,
     ) -> "Ratings":
         """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and
-        largest value. What is given is taken as public.
+        largest value. What is given is taken as public. ``about`` are other fields: labels, truth,
+        features.
 
         Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no
         rating at all, NaN or infinite values, negative or too large user or item numbers, a pair
@@ -279,11 +277,8 @@ class Ratings:
             float(scores.min()) if low is None else low,
             float(scores.max()) if high is None else high,
             name,
-            item_labels,
-            user_labels,
-            truth,
-            item_features,
             public=public,
+            **about,
         )
 
 

@@ -465,26 +465,11 @@ def listed(names: Sequence[str]) -> str:
 
 def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
     """Names of rows at either end that say, or show, that they sum up the others."""
-    values, rows = cells.to_numpy(), range(len(cells))
-    totals = []
-    for k in sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]}):
-        name = normal(str(names.iloc[k]))
-        others = np.delete(values, k, axis=0)
-        some = np.isfinite(values[k]) & np.isfinite(others).any(axis=0)
-        if _TOTALS.fullmatch(name):
-            totals.append(name)
-        elif some.sum() >= 4 and len(others) > 3:
-            mine, rest = values[k, some], others[:, some]
-            with np.errstate(all="ignore"):
-                ways = (np.nansum(rest, axis=0), np.isfinite(rest).sum(axis=0))
-                same = any(np.isclose(mine, way, rtol=1e-6).all() for way in ways)
-                same |= bool(
-                    (np.abs(mine - np.nanmean(rest, axis=0)) < 0.006).all()
-                    and (mine % 1 != 0).any()
-                )
-            if same and np.ptp(mine) > 0:
-                totals.append(name)
-    return tuple(totals)
+    values, rows = cells.to_numpy().T, range(len(cells))
+    shown = _sum_up(values, ()) if len(values) >= 4 and len(rows) > 4 else np.zeros(len(rows))
+    ends = sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]})
+    labels = {k: normal(str(names.iloc[k])) for k in ends}
+    return tuple(name for k, name in labels.items() if shown[k] or _TOTALS.fullmatch(name))
 
 
 def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
@@ -580,8 +565,8 @@ def _sum_up(table: FloatArray, codes: Sequence[float]) -> BoolArray:
             high = np.fmax(high, np.fmax.reduce(block, axis=0))
             for k, way in enumerate(_ways(block, codes)):
                 same, telling = np.isclose(block, way, rtol=1e-3), way != 0
-                if k == _MEAN:
-                    same |= np.abs(block - way) < rounded
+                if k == _MEAN:  # of whole numbers alone it may be a column like the others
+                    same = (same & ~whole) | (np.abs(block - way) < rounded)
                 agreed[k] += same.sum(axis=0)
                 n_telling[k] += telling.sum(axis=0)
                 agreed_where_telling[k] += (same & telling).sum(axis=0)

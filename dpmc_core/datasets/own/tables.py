@@ -183,9 +183,15 @@ def ratings_of(
     users, user_labels = _ordered(users[keep], user_names)
     items, item_labels = _ordered(items[keep], item_names)
     values_kept = given[keep].to_numpy(dtype=np.float64)
-    retained = pd.DataFrame({"user": users, "item": items, "value": values_kept})
-    rows, doubled = _once(retained, reading.twice)
+    rows = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    pair = ["user", "item"]
+    doubled = int(rows.duplicated(pair).sum())
     if doubled:
+        rows = (
+            rows.groupby(pair, sort=False, as_index=False)["value"].mean()
+            if reading.twice == "mean"
+            else rows.drop_duplicates(pair, keep=reading.twice)
+        )
         notes.append(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
             f"{TWICE[reading.twice]}."
@@ -286,12 +292,8 @@ def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
 
 def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
     """Numbers, or their text with commas between them; raises ``ParameterError``."""
-    words = given.split(",") if isinstance(given, str) else given
-    try:
-        filled = [str(word) for word in words if str(word).strip()]
-        codes = tuple(float(word) if is_number(word) else float("nan") for word in filled)
-    except (TypeError, ValueError):  # a decimal comma among them
-        codes = (float("nan"),)
+    words = given if isinstance(given, (tuple, list)) else str(given).split(",")
+    codes = tuple(number(str(word)) for word in words if str(word).strip())
     if len(codes) > 20 or not all(abs(number) <= 1e12 for number in codes):
         raise ParameterError(
             "missing", str(given)[:80], "at most 20 numbers with commas between them, such as 99,-1"
@@ -314,19 +316,6 @@ def _names(what: str, given: str | Iterable[object]) -> tuple[str, ...]:
 def _listed(values: Sequence[float | str]) -> str:
     shown = [f"{v:g}" if isinstance(v, float) else v for v in values[:8]]
     return ", ".join(shown) + (", …" if len(values) > 8 else "")
-
-
-def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
-    doubled = int(rows.duplicated(["user", "item"]).sum())
-    if not doubled:
-        return rows, 0
-    if twice == "mean":
-        return rows.groupby(["user", "item"], sort=False, as_index=False, observed=True)[
-            "value"
-        ].mean(), doubled
-    return rows.drop_duplicates(
-        ["user", "item"], keep="last" if twice == "last" else "first"
-    ), doubled
 
 
 def numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
