@@ -472,6 +472,7 @@ def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
     return tuple(name for k, name in labels.items() if shown[k] or _TOTALS.fullmatch(name))
 
 
+@np.errstate(all="ignore")  # between numbers near the largest lies infinity
 def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     """Columns most of whose numbers are far from where those of the other columns are."""
     values = cells.head(_LOOKED_AT)
