@@ -1,7 +1,5 @@
 """Audits of a dataset that was brought, and of a record chosen in it."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from dpmc_core.experiments.tasks.audit_spec import AuditSpec
 from dpmc_core.experiments.tasks.audit_targets import Neighbours, with_and_without
 from dpmc_core.privacy import budget
 from tests.own.files import documents_zip, long_csv, npy, pictures_zip, table_of
-from tests.terminal import Terminal
 
 RATINGS = long_csv(30, 12)
 
@@ -125,13 +122,6 @@ def test_too_little_noise_is_found_on_brought_data_and_enough_is_not(
     assert result.record == honest.record == result.summary()["record"]
 
 
-def test_what_is_nominal_gives_a_rating_of_brought_data_away(table: OwnSet) -> None:
-    with user_datasets.using(table):
-        result = audit(spec_of(table, target="als", mechanism="laplace", epsilon=1, runs=500))
-    assert result.beaten["nominal, one release"]
-    assert "the user's row included" in result.verdict
-
-
 def test_an_audit_of_brought_data_says_itself_whole(table: OwnSet) -> None:
     with user_datasets.using(table):
         spec = spec_of(table, record="reader 'x'")
@@ -171,20 +161,3 @@ def test_whose_ratings_are_all_or_none_cannot_be_removed(
     monkeypatch.setattr(audit_targets, "ratings_of", lambda _: one)
     with pytest.raises(DPMCError, match=given):
         with_and_without(AuditSpec(target="moments", dataset="low-rank", record=record))
-
-
-@pytest.mark.nightly
-def test_the_command_audits_a_file(tmp_path: Path, terminal: Terminal) -> None:
-    file = tmp_path / "table.csv"
-    file.write_bytes(RATINGS)
-    line = (
-        f"audit --target dpals --mechanism gaussian --epsilon 2 --runs 100 --data {file} --record 3"
-    )
-    result = terminal.json(line)
-    assert (result["spec"]["record"], result["beaten"]) == ("3", {"claimed": False})
-    assert re.search("the two datasets differ in: .*without noise", terminal.output(line))
-    for refused, message in (
-        (f"{line} --dataset ml-100k", "left out with --data"),
-        (f"audit --outputs {file} --epsilon 1 --record 3", "left out with --outputs"),
-    ):
-        assert message in terminal.refusal(refused)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import BoolArray, FloatArray, IntArray
-from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers_of, option_text
+from dpmc_core.datasets.own.cells import NUMBERS, listed, normal, numbers_of, option_text
 from dpmc_core.datasets.own.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.table_files import Table
 from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
@@ -176,8 +176,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         questions.append(
             Question(
                 "totals",
-                f"The rows {listed(totals)} seem to sum up the others: passed over. If they are "
-                f"{'items' if reading.layout == 'turned' else 'users'}, empty the list of totals.",
+                f"The rows {listed([*map(short, totals)])} seem to sum up the others: passed over. "
+                f"If they are {'items' if reading.layout == 'turned' else 'users'}, empty the list "
+                "of totals.",
                 (option_text(totals), ""),
             )
         )
@@ -196,7 +197,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             (sums, "counts or sums up the other columns"),
             (away, "unlike most columns in name or numbers"),
         )
-        sentences = [f"{listed(part)} {why}: passed over." for part, why in reasons if part]
+        sentences = [
+            f"{listed([*map(short, part)])} {why}: passed over." for part, why in reasons if part
+        ]
         every = (*reading.without, *sums, *away)
         near = [tuple(c for c in every if c not in part) for part, _ in reasons]
         none = tuple(c for c in every if c not in {*guess.about, *sums, *away})
@@ -456,11 +459,6 @@ def _key(
 def short(name: str) -> str:
     """Return a column's name in quotes, at most 60 characters of it."""
     return repr(name if len(name) <= 60 else name[:59] + "…")
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, for a sentence."""
-    return ", ".join(short(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
 
 
 def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from dpmc_core.datasets.own.cells import (
     coded,
     decimal_commas,
     is_number,
+    listed,
     normal,
     not_rated,
     number,
@@ -154,17 +155,18 @@ def ratings_of(
         named = {normal(name) for name in reading.totals}
         sums = np.isin(down, [k for k, name in enumerate(names) if name in named])
         keep &= ~sums
-        notes.append(f"Rows that sum up others are passed over: {_listed(reading.totals)}.")
+        notes.append(f"Rows that sum up others are passed over: {listed(reading.totals)}.")
     if reading.missing:
         codes = keep & given.isin(reading.missing)
         keep &= ~codes
         if codes.any():
             notes.append(
                 f"{counted(int(codes.sum()), 'rating is', 'ratings are')} a code for “not rated” "
-                f"({_listed(reading.missing)}): they are taken as not rated."
+                f"({listed([f'{code:g}' for code in reading.missing])}): they are taken as not "
+                "rated."
             )
     if reading.without and reading.layout != "long":
-        notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
+        notes.append(f"Passed over: {listed([*map(repr, reading.without)])}.")
     beyond = keep & (given.abs() > LARGEST)
     if beyond.any():
         raise DataError(
@@ -282,12 +284,8 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
     """Raise ``ParameterError`` unless the ``column`` that is to be ``what`` is in the table."""
     if column not in frame.columns:
-        shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
-        raise ParameterError(
-            what,
-            column,
-            f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}",
-        )
+        shown = listed([str(name)[:40] for name in frame.columns], 12)
+        raise ParameterError(what, column, f"one of the file's columns: {shown}")
 
 
 def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
@@ -311,11 +309,6 @@ def _names(what: str, given: str | Iterable[object]) -> tuple[str, ...]:
             what, str(given)[:80], f"names of {of_what} with commas between them"
         ) from None
     return tuple(str(word) for word in words if str(word))
-
-
-def _listed(values: Sequence[float | str]) -> str:
-    shown = [f"{v:g}" if isinstance(v, float) else v for v in values[:8]]
-    return ", ".join(shown) + (", …" if len(values) > 8 else "")
 
 
 def numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:
