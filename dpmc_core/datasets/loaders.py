@@ -117,17 +117,11 @@ def published_split(name: str) -> Split:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
-    record = entry(name)
-    whole = load(name)
+    record, whole = entry(name), load(name)
     parts = []
     for file in ("u1.base", "u1.test"):
-        path = record.path() / file
-        if not path.is_file():
-            raise DatasetMissingError(
-                f"{record.title}: {file} is not in {record.place}; fetch the dataset again."
-            )
         with opened(name):
-            rows = _table(path, record.format).to_numpy(dtype=np.int64)
+            rows = _table(record.path() / file, record.format).to_numpy(dtype=np.int64)
         users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
         parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
