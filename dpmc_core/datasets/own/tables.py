@@ -212,14 +212,14 @@ def ratings_of(
             f"{counted(several, 'user', 'users')} are needed."
             + "".join(f" {note}" for note in notes)
         )
-    values = rows["value"].to_numpy(dtype=np.float64)
+    users, items, values = (rows[name].to_numpy() for name in ("user", "item", "value"))
     least, most = float(values.min()), float(values.max())
     public = reading.given
     low, high = public.scale(least, most)
-    off = public.off(rows["user"].to_numpy(), values)
+    off = public.off(users, values)
     notes += public.check(file, len(user_labels), off, least, most)
     ratings = Ratings.checked(
-        rows["user"].to_numpy(), rows["item"].to_numpy(), np.clip(values, low, high),
+        users, items, np.clip(values, low, high),
         n_users=places, n_items=len(item_labels), low=low, high=high,
         name=title, item_labels=item_labels, user_labels=user_labels,
     )  # fmt: skip
