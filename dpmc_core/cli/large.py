@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.main import Progress, print_errors, print_statement
+from dpmc_core.cli.common.main import Progress, print_against, print_errors, print_statement
 from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, refuse, say, spec_of
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError, check_choice
@@ -221,11 +221,7 @@ def _print_parts(result: Any) -> None:
             f"objective {errors['objective']:.4f} ± {errors['half_width_95']:.2g} (95 %, over "
             f"{what}), of the average column {errors['baseline']:.4f}"
         )
-        against = Comparison(errors["apart"], errors["apart_half_width_95"])
-        print(
-            f"against it: {against.mean:+.4f} ± {against.half_width:.2g} (95 %): "
-            f"{against.of_this_run}"
-        )
+        print_against("it", Comparison(errors["apart"], errors["apart_half_width_95"]))
     print_statement(result.statement)
 
 

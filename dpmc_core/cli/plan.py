@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpmc_core.cli.common.options import add_number, add_parameters, add_spec, last_of, spec_of
+from dpmc_core.cli.common.options import (
+    add_number,
+    add_parameters,
+    add_spec,
+    last_of,
+    options_of,
+    refuse,
+    spec_of,
+)
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.config import parameters
 from dpmc_core.datasets import user_datasets
@@ -89,8 +97,7 @@ def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
 
 def _tasks(words: Sequence[str]) -> tuple[str, ...]:
     """What the algorithm among ``words`` does: to factorise, or to complete."""
-    factorises = set(of_task("factorize")) & set(words)
-    return ("factorize",) if factorises else ("rate", "recommend")
+    return ("rate", "recommend") if kinds_for(words) == ("ratings",) else ("factorize",)
 
 
 def _model(arguments: argparse.Namespace) -> JsonObject:
@@ -101,8 +108,7 @@ def _model(arguments: argparse.Namespace) -> JsonObject:
     from dpmc_core.planning.models import search
 
     params = parameters(ModelPlan)
-    named = {name: getattr(arguments, name) for name in (*params, "vary")}
-    options = {name: value for name, value in named.items() if value is not None}
+    options = options_of(arguments, (*params, "vary"))
     with load_user_data(arguments, *kinds_for([arguments.algorithm])) as own:
         if own is not None and arguments.secret is None:
             arguments.secret = False  # a plan repeats runs on paired seeds
@@ -189,8 +195,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
             "needs a finite number."
         )
     names = "epsilon", "delta", BEYOND.name, LEAST.name, MOST.name
-    given = {name: getattr(arguments, name) for name in names}
-    bounds = private_bounds(values, **{n: value for n, value in given.items() if value is not None})
+    bounds = private_bounds(values, **options_of(arguments, names))
     if arguments.keep is not None:
         _write(arguments.keep, bounds.ledger.as_dict())
     if not arguments.json:
@@ -236,12 +241,11 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         return _project(arguments)
     if arguments.query_name == BOUNDS:
         return _bounds(arguments)
-    options = {name: getattr(arguments, name) for name in parameters(PlanSpec)}
+    options = options_of(arguments, parameters(PlanSpec))
     if arguments.query_name is not None:
-        if options["query"] is not None:
-            raise ParameterError("query", options["query"], "given once")
+        refuse(arguments, ("query",), "given once")
         options["query"] = arguments.query_name
-    spec = PlanSpec(**{name: value for name, value in options.items() if value is not None})
+    spec = PlanSpec(**options)
     answer = plan(spec)
     changes = halved(answer)
     if not arguments.json:

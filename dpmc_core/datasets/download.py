@@ -27,6 +27,10 @@ from dpmc_core.paths import reason
 Progress = Callable[[int, int], None]
 _LEFTOVER_SECONDS = 24 * 3600
 _UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError),
+    *(RuntimeError, NotImplementedError, IndexError),
+)
 
 
 class Cancelled(DownloadError):
@@ -65,13 +69,12 @@ def fetch(
         with tempfile.TemporaryDirectory(prefix=f".{record.folder}-", dir=root) as temporary:
             archive = _download(record, Path(temporary), progress, cancelled)
             fresh = Path(temporary) / "unpacked"
+            fresh.mkdir()
             # a damaged zip is told by its name
-            if archive.suffix == ".zip" or zipfile.is_zipfile(archive):
-                unpack(archive, fresh)
-            elif tarfile.is_tarfile(archive):
-                unpack_tar(archive, fresh)
+            packed = archive.suffix == ".zip" or zipfile.is_zipfile(archive)
+            if packed or tarfile.is_tarfile(archive):
+                fresh = unpack(archive, fresh)
             else:
-                fresh.mkdir()
                 shutil.copy(archive, fresh / record.files[0])
             missing = [file for file in record.files if not (fresh / file).exists()]
             if missing:
@@ -165,67 +168,46 @@ def git_blob(path: Path) -> str:
     return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
 
 
-def unpack_tar(archive: Path, target: Path) -> None:
-    """Unpack a tar archive into ``target`` with Python's own filter for data.
+def unpack(archive: Path, target: Path) -> Path:
+    """Unpack a zip or tar archive into the empty folder ``target``; returns the folder with its
+    files: of a zip its own top folder if all members share one.
 
-    No absolute paths, no way out, no links out, no devices.
-
-    Raises ``DownloadError`` for a member that breaks these rules, a damaged archive, or more than 2
-    GiB.
+    Raises ``DownloadError`` for a damaged archive, for any member that is absolute, climbs out with
+    ".." or is a symbolic link, and for more than 2 GiB.
     """
-    target.mkdir(parents=True)
     try:
-        with tarfile.open(archive) as packed:
-            if sum(member.size for member in packed.getmembers()) > _UNPACKED_LIMIT:
-                raise DownloadError(
-                    f"{archive.name} would unpack to more than 2 GiB; it was not unpacked."
-                )
-            packed.extractall(target, filter="data")
-    except tarfile.FilterError as error:
-        raise DownloadError(
-            f"{archive.name} holds an unsafe member ({error.tarinfo.name!r}); nothing was kept."
-        ) from error
-    except (tarfile.TarError, zlib.error, EOFError) as error:
-        raise DownloadError(
-            f"{archive.name} is not a complete archive ({error}); try again."
-        ) from error
-
-
-def unpack(archive: Path, target: Path) -> None:
-    """Unpack a zip into ``target``, dropping the archive's own top folder if all members share one.
-
-    Raises ``DownloadError`` for a damaged archive and for any member that is absolute, climbs out
-    with "..", is a symbolic link, or would make the whole larger than 2 GiB.
-    """
-    target.mkdir(parents=True)
-    root = target.resolve()
-    try:
+        if archive.suffix != ".zip" and not zipfile.is_zipfile(archive):
+            with tarfile.open(archive) as packed:
+                _check_size(archive, sum(member.size for member in packed.getmembers()))
+                packed.extractall(target, filter="data")  # Python's own: no way out, no devices
+            return target
         with zipfile.ZipFile(archive) as zipped:
-            members = [m for m in zipped.infolist() if not m.is_dir()]
-            if sum(m.file_size for m in members) > _UNPACKED_LIMIT:
-                raise DownloadError(
-                    f"{archive.name} would unpack to more than 2 GiB; it was not unpacked."
-                )
-            places = [PurePosixPath(m.filename.replace("\\", "/")) for m in members]
-            one_top = len({place.parts[0] for place in places}) == 1
-            drop = int(one_top and all(len(place.parts) > 1 for place in places))
-            for member, inside in zip(members, places, strict=True):
-                linked = stat.S_ISLNK(member.external_attr >> 16)
-                leads_out = ".." in inside.parts or ":" in inside.parts[0]
-                place = root.joinpath(*inside.parts[drop:])
-                leads_out |= inside.is_absolute() or not place.resolve().is_relative_to(root)
-                if linked or leads_out:
-                    raise DownloadError(
-                        f"{archive.name} holds an unsafe member, {member.filename!r}; nothing "
-                        "was kept."
-                    )
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with zipped.open(member) as source, place.open("wb") as sink:
-                    shutil.copyfileobj(source, sink)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, IndexError) as error:
+            members = zipped.infolist()
+            _check_size(archive, sum(member.file_size for member in members))
+            for member in members:
+                parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+                leads_out = ".." in parts or parts[0] == "/" or ":" in parts[0]
+                if leads_out or stat.S_ISLNK(member.external_attr >> 16):
+                    raise _unsafe(archive, member.filename)
+            zipped.extractall(target)
+    except tarfile.FilterError as error:
+        raise _unsafe(archive, error.tarinfo.name) from error
+    except _DAMAGED as error:
+        kind = "zip archive" if archive.suffix == ".zip" else "archive"
         raise DownloadError(
-            f"{archive.name} is not a complete zip archive ({error}); try again."
+            f"{archive.name} is not a complete {kind} ({error}); try again."
         ) from error
+    tops = [*target.iterdir()]
+    return tops[0] if len(tops) == 1 and tops[0].is_dir() else target
+
+
+def _unsafe(archive: Path, member: str) -> DownloadError:
+    return DownloadError(f"{archive.name} holds an unsafe member, {member!r}; nothing was kept.")
+
+
+def _check_size(archive: Path, size: int) -> None:
+    if size > _UNPACKED_LIMIT:
+        raise DownloadError(f"{archive.name} would unpack to more than 2 GiB; it was not unpacked.")
 
 
 def _replace(fresh: Path, place: Path, aside: Path) -> None:

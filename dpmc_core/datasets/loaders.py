@@ -117,17 +117,11 @@ def published_split(name: str) -> Split:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
-    record = entry(name)
-    whole = load(name)
+    record, whole = entry(name), load(name)
     parts = []
     for file in ("u1.base", "u1.test"):
-        path = record.path() / file
-        if not path.is_file():
-            raise DatasetMissingError(
-                f"{record.title}: {file} is not in {record.place}; fetch the dataset again."
-            )
         with opened(name):
-            rows = _table(path, sep="\t").to_numpy(dtype=np.int64)
+            rows = _table(record.path() / file, record.format).to_numpy(dtype=np.int64)
         users, items = (rows[:, k].astype(np.int32) - 1 for k in (0, 1))
         parts.append(replace(whole, users=users, items=items, values=rows[:, 2].astype(np.float64)))
     cells = [part.users.astype(np.int64) * part.n_items + part.items for part in (*parts, whole)]
@@ -138,14 +132,6 @@ def published_split(name: str) -> Split:
             "version. Fetch the dataset again."
         )
     return Split(parts[0], parts[1], "published u1 split of MovieLens 100K")
-
-
-# the column of a rating's time, in seconds since 1970
-_TIMES: dict[str, dict[str, Any]] = {
-    "movielens-tab": {"sep": "\t", "header": None, "usecols": [3]},
-    "movielens-colons": {"sep": ":", "header": None, "usecols": [6]},
-    "movielens-csv": {"usecols": ["timestamp"]},
-}
 
 
 def latest_split(name: str, fraction: float) -> Split:
@@ -160,7 +146,9 @@ def latest_split(name: str, fraction: float) -> Split:
     if not {"split", "times"} & {*record.options}:
         raise ParameterError("split", "latest", "random or leave-k-out: this set has no times")
     with opened(name):
-        times = pd.read_csv(record.file, **_TIMES[record.format]).iloc[:, 0].to_numpy(np.int64)
+        options, columns = _COLUMNS[record.format]
+        frame = pd.read_csv(record.file, usecols=columns[3:], **options)
+        times = frame.iloc[:, 0].to_numpy(np.int64)
         first = np.sort(times)[-max(1, int(len(times) * fraction))]
         late = times >= first
         train, test = whole.take(~late), whole.take(late)
@@ -216,10 +204,20 @@ def opened(name: str, *holds: str) -> Iterator[Entry]:
         ) from error
 
 
-def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> pd.DataFrame:
+# how a format is read, and its columns: user, item, rating, time in seconds since 1970
+_COLUMNS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "movielens-tab": ({"sep": "\t", "header": None}, [0, 1, 2, 3]),
+    # "::" between cells leaves empty columns between
+    "movielens-colons": ({"sep": ":", "header": None}, [0, 2, 4, 6]),
+    "movielens-csv": ({}, ["userId", "movieId", "rating", "timestamp"]),
+}
+
+
+def _table(path: Path, kind: str) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.read_csv(path, sep=sep, header=None, usecols=list(columns), engine="c")
+    options, columns = _COLUMNS[kind]
+    frame = pd.read_csv(path, usecols=columns[:3], **options)
     frame.columns = ["user", "item", "value"]
     if frame.isna().to_numpy().any():
         line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
@@ -230,13 +228,12 @@ def _table(path: Path, sep: str, columns: tuple[int, int, int] = (0, 1, 2)) -> p
     return frame
 
 
-def _ratings(
-    record: Entry, frame: pd.DataFrame, titles: dict[int, str], genres: dict[int, str]
-) -> Ratings:
-    """Renumber users and items from 0 without gaps, in order of their ids.
+def _ratings(record: Entry, titles: dict[int, str], genres: dict[int, str]) -> Ratings:
+    """The ratings, with users and items renumbered from 0 without gaps, in order of their ids.
 
     ``genres`` of a film are in one text with | between; each is a feature of 0 or 1.
     """
+    frame = _table(record.file, record.format)
     _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
     item_ids, items = np.unique(frame["item"].to_numpy(), return_inverse=True)
     low, high = record.scale
@@ -263,7 +260,7 @@ def _flags(listed: list[str], record: Entry) -> ItemFeatures | None:
 
 
 def _ml_100k(record: Entry) -> Ratings:
-    rows = _table(record.file, sep="\t")
+    rows = _table(record.file, record.format)
     titles: tuple[str, ...] = ()
     features = None
     films = record.path() / "u.item"
@@ -290,11 +287,7 @@ def _ml_100k(record: Entry) -> Ratings:
 
 
 def _ml_double_colon(record: Entry) -> Ratings:
-    """ML-1M and ML-10M: user::item::rating::time.
-
-    Read with ':' as separator, which leaves empty columns between.
-    """
-    frame = _table(record.file, sep=":", columns=(0, 2, 4))
+    """ML-1M and ML-10M: user::item::rating::time."""
     titles, genres = {}, {}
     films = record.path() / "movies.dat"
     if films.is_file():
@@ -302,7 +295,7 @@ def _ml_double_colon(record: Entry) -> Ratings:
             number, title, *rest = line.split("::")
             titles[int(number)] = title
             genres[int(number)] = rest[0].strip() if rest else ""
-    return _ratings(record, frame, titles, genres)
+    return _ratings(record, titles, genres)
 
 
 def old_text(path: Path) -> str:
@@ -317,8 +310,6 @@ def old_text(path: Path) -> str:
 def _ml_20m(record: Entry) -> Ratings:
     import pandas as pd
 
-    frame = pd.read_csv(record.file, usecols=["userId", "movieId", "rating"])
-    frame.columns = ["user", "item", "value"]
     titles, genres = {}, {}
     films = record.path() / "movies.csv"
     if films.is_file():
@@ -326,7 +317,7 @@ def _ml_20m(record: Entry) -> Ratings:
         titles = dict(zip(movies["movieId"], movies["title"], strict=True))
         if "genres" in movies:
             genres = dict(zip(movies["movieId"], movies["genres"], strict=True))
-    return _ratings(record, frame, titles, genres)
+    return _ratings(record, titles, genres)
 
 
 def _sweetrs(record: Entry, zeros: str) -> Ratings:

@@ -223,13 +223,11 @@ class Ratings:
         low: float | None = None,
         high: float | None = None,
         name: str = "ratings",
-        item_labels: Sequence[str] = (),
-        user_labels: Sequence[str] = (),
-        truth: Truth | None = None,
-        item_features: ItemFeatures | None = None,
+        **about: Any,
     ) -> "Ratings":
         """Validated ratings; sizes default to the largest number + 1, the scale to the smallest and
-        largest value. What is given is taken as public.
+        largest value. What is given is taken as public. ``about`` are other fields: labels, truth,
+        features.
 
         Raises ``DataError``, naming the first offending rating, for: arrays of unequal length, no
         rating at all, NaN or infinite values, negative or too large user or item numbers, a pair
@@ -279,11 +277,8 @@ class Ratings:
             float(scores.min()) if low is None else low,
             float(scores.max()) if high is None else high,
             name,
-            item_labels,
-            user_labels,
-            truth,
-            item_features,
             public=public,
+            **about,
         )
 
 
@@ -411,11 +406,9 @@ def leave_out(ratings: Ratings, count: int, seed: int) -> Split:
     """Hold out ``count`` ratings of each user who has more, those of the least ``chances``: a user
     who leaves moves nobody else's. Raises ``DataError`` where nobody has more.
     """
-    order = np.lexsort((chances(ratings, seed), ratings.users))
     per_user = ratings.per_user
-    place = np.arange(len(ratings)) - np.repeat(np.cumsum(per_user) - per_user, per_user)
-    test = np.zeros(len(ratings), dtype=bool)
-    test[order] = (place < count) & np.repeat(per_user > count, per_user)
+    place = _places_within(ratings, np.argsort(chances(ratings, seed)))
+    test = (place < count) & (per_user > count)[ratings.users]
     if not test.any():
         raise DataError(
             f"{ratings.name}: no user has more than {count} ratings, to hold out so many."
@@ -423,6 +416,15 @@ def leave_out(ratings: Ratings, count: int, seed: int) -> Split:
     held = f"{np.count_nonzero(per_user > count):,} of {np.count_nonzero(per_user):,} users"
     how = f"{count} held out of each user who has more ({held}), seed {seed}"
     return Split(ratings.take(~test), ratings.take(test), how)
+
+
+def _places_within(ratings: Ratings, order: IntArray) -> IntArray:
+    """The place of each rating among those of its user, all put into this ``order``."""
+    by_user = order[np.argsort(ratings.users[order], kind="stable")]
+    counts = ratings.per_user
+    places = np.empty_like(by_user)
+    places[by_user] = np.arange(len(ratings)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places
 
 
 def number_of_users(share: float, rows: int) -> int:
@@ -530,10 +532,7 @@ def user_split(
     else:
         held[rng.permutation(able)[: min(max(1, int(able.size * fraction)), most)]] = True
         order = rng.permutation(len(liked))
-    order = order[np.argsort(liked.users[order], kind="stable")]
-    place = np.arange(len(liked)) - np.repeat(np.r_[0, np.cumsum(counts)[:-1]], counts)
-    seen = np.zeros(len(liked), dtype=bool)
-    seen[order] = place < np.floor(QUERY * counts)[liked.users[order]]
+    seen = _places_within(liked, order) < np.floor(QUERY * counts)[liked.users]
     theirs = held[liked.users]
     how = (
         f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "

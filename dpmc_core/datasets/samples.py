@@ -126,17 +126,8 @@ class Samples:
         return np.asarray(columns / (columns.max(axis=0) * math.sqrt(len(columns))))
 
     @classmethod
-    def of_images(
-        cls,
-        images: NDArray[np.generic],
-        *,
-        name: str,
-        labels: tuple[str, ...] = (),
-        truth: FloatArray | None = None,
-        notes: tuple[str, ...] = (),
-        drawn: bool = False,
-    ) -> "Samples":
-        """From N images (N×height×width).
+    def of_images(cls, images: NDArray[np.generic], *, name: str, **about: Any) -> "Samples":
+        """From N images (N×height×width); ``about`` are other fields: labels, truth, notes.
 
         Black images, which no factor can explain or needs to, are left out and counted in
         ``notes``.
@@ -160,21 +151,14 @@ class Samples:
         blank = int((~retained).sum())
         if not retained.any():
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
-        if not retained.all():
-            phrase = counted(blank, "image is all black:", "images are all black:")
-            notes = (*notes, f"{phrase} left out.")
-            labels = tuple(compress(labels, retained))
-        return cls(
-            of=Places.all_of(len(retained)).where(retained),
-            values=unit_columns(flat[:, retained]),
-            unit="image",
-            name=name,
-            shape=(stack.shape[1], stack.shape[2]),
-            labels=labels,
-            truth=truth,
-            notes=notes,
-            drawn=drawn,
-        )
+        values, shape = unit_columns(flat[:, retained]), (stack.shape[1], stack.shape[2])
+        of = Places.all_of(len(retained)).where(retained)
+        samples = cls(values=values, unit="image", name=name, shape=shape, of=of, **about)
+        if not blank:
+            return samples
+        phrase = counted(blank, "image is all black:", "images are all black:")
+        notes = (*samples.notes, f"{phrase} left out.")
+        return replace(samples, labels=tuple(compress(samples.labels, retained)), notes=notes)
 
 
 def check_entries(values: Matrix, name: str, what: str, unit: str) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dpmc_core import limits
 from dpmc_core.datasets.samples import Samples, check_entries
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -39,7 +38,7 @@ class TextFilter:
     document: which words there are may tell that one is there. Otherwise the list is public: the
     ``most_words`` most frequent of one of ``LANGUAGES``, or "published", as a file of counts names
     them. "private": all words, of which a run chooses with noise. ``stop_words`` leaves out
-    scikit-learn's English list. Raises ``ParameterError``.
+    scikit-learn's English list.
     """
 
     word_list: str = "documents"
@@ -47,11 +46,6 @@ class TextFilter:
     max_share: float = 0.5
     most_words: int = 5000
     stop_words: bool = True
-
-    def __post_init__(self) -> None:
-        limits.check_int("min_documents", self.min_documents)
-        limits.check("max_share", self.max_share)
-        limits.check_int("most_words", self.most_words)
 
     @property
     def sentence(self) -> str:

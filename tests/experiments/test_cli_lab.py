@@ -104,6 +104,7 @@ REFUSED = [
     ("mechanism laplace --samples 1_0", "samples = '1_0' is not allowed"),
     ("audit --runs many", "runs = 'many'"),
     ("audit --spec {", "spec = '{'"),
+    ("audit --outputs x.csv --epsilon 1 --record 3", "left out with --outputs"),
     ("account", "family = '(none)' is not allowed: it must be one of huber"),
     ("account laplace --delta 0", "delta = '0' is not allowed"),
     ("account laplace --target-epsilon -1", "target_epsilon = '-1' is not allowed"),

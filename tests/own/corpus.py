@@ -5,7 +5,7 @@ A kind is written as its columns, ``name=letter`` each: what stands in a column 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,7 @@ USERS, ITEMS = 14, 9
 Known = dict[tuple[str, str], float]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A file and the ratings that are in it."""
 
     name: str
@@ -256,8 +255,30 @@ def _wide_files() -> Iterator[Case]:
                 yield case(name, text(header, rows), known, "w.csv")
 
 
+def each(
+    rows: list[list[str]], user: str = "{u}", item: str = "{i}", rating: str = "{v}", more: str = ""
+) -> list[list[str]]:
+    """The rows with other words: ``u``, ``i`` and ``v`` are those that are there, ``n`` and ``m``
+    the numbers of the user and the item, ``h`` half a star less, ``k`` counts the rows.
+    """
+    words = []
+    for k, (u, i, v) in enumerate(rows):
+        known = {
+            "u": u,
+            "i": i,
+            "v": v,
+            "n": int(u[1:]),
+            "m": int(i[-1]),
+            "h": float(v) - 0.5,
+            "k": k,
+        }
+        words.append([word.format(**known) for word in (user, item, rating, more) if word])
+    return words
+
+
 def _odd_files() -> Iterator[Case]:
     header, rows, known = long_table("plain", 1)
+    plain = text(header, rows)
     titles = (
         *('"Crocodile" Dundee', '"Great, the', "Good, Bad; Ugly", "a  b", "7", "é", "A\u2028B"),
         *("zero\u200bwidth", "x" * 114),
@@ -265,65 +286,68 @@ def _odd_files() -> Iterator[Case]:
     titled = [[u, titles[int(i[-1])], v] for u, i, v in rows]
     spoken = [[u, '"Great" Escape' if i == "Film 3" else i, v] for u, i, v in rows]
     for name, table in (
-        ("letters that are quotes", titled), ("words in quotes before others", spoken)
-    ):  # fmt: skip
-        plain = "\n".join("\t".join(row) for row in [header, *table])
-        yield case(name, plain, known_of(table), "a.tsv")
+        ("letters that are quotes", titled),
+        ("words in quotes before others", spoken),
+    ):
+        words = "\n".join(map("\t".join, [header, *table]))
+        yield case(name, words, known_of(table), "a.tsv")
     yield of_rows("quotes within quotes", titled)
-    plays = "\n".join(f"{u}\tmb {i}\tartist {i}\t{v}" for u, i, v in rows)
-    artists = known_of([[u, f"artist {i}", v] for u, i, v in rows])
-    yield case("blanks between tabs", plays, artists, "a.tsv")
-    joined = [[u, i.replace(" ", "_"), v] for u, i, v in rows]
+    artists = each(rows, item="artist {i}")
+    plays = "\n".join(f"{u}\tmb {i}\t{i}\t{v}" for u, i, v in artists)
+    yield case("blanks between tabs", plays, known_of(artists), "a.tsv")
+    joined = each(rows, item="Film_{m}")
     aligned = "\n".join(f"{u:>8}{i:>12}{v:>8}" for u, i, v in [header, *joined])
     yield case("columns in line", aligned, known_of(joined), "a.txt")
-    cyrillic = [[f"Имя{u}", "Кино" * 9 + i, v] for u, i, v in rows]
+    cyrillic = each(rows, "Имя{u}", "Кино" * 9 + "{i}")
     head = ("пользователь", "фильм", "оценка")
     yield of_rows("UTF-16 that does not say so", cyrillic, head, encoding="utf-16-le")
-    commas = [[u, f"{i}, The (19{i[-1]}0)", v] for u, i, v in rows]
+    commas = each(rows, item="{i}, The (19{m}0)")
     yield of_rows("commas in titles, tabs", commas, [], "\t", "a.tsv")
     head = ("user; id", "film, with year", "rating")
     yield of_rows("separators in names of columns", commas, head, ";")
-    spaced = "\n".join(", ".join(quoted(c, ",") for c in row) for row in [header, *commas])
+    spaced = text(header, commas).replace(",", ", ").replace(",  ", ", ")
     yield case("a blank after commas", spaced, known_of(commas))
     every = "\n".join(",".join(f'"{c}"' for c in row) for row in [header, *rows])
     yield case("everything in quotes", every, known)
     for mark in ("# exported 2024\n# n=48\n", "% ratings\n", "Report of ratings\n\n", "sep=,\n"):
-        yield case(f"lines of comment {mark[:5]!r}", mark + text(header, rows), known)
+        yield case(f"lines of comment {mark[:5]!r}", mark + plain, known)
     names = [f'"{name}"' for name in header]
-    r_file = [" ".join(names), *(f'"{k + 1}" "{u}" "{i}" {v}' for k, (u, i, v) in enumerate(rows))]
-    yield case("R's table with names of rows", "\n".join(r_file), known, "a.txt")
-    r_csv = [f'"{k + 1}","{u}","{i}",{v}' for k, (u, i, v) in enumerate(rows)]
-    content = "\n".join([",".join(['""', *names]), *r_csv])
-    yield case("R's CSV with names of rows", content, known)
-    halves = [[u, i, f"{float(v) - 0.5}"] for u, i, v in rows]
-    decimal = text(header, [[u, i, v.replace(".", ",")] for u, i, v in halves], ";")
-    yield case("decimal commas", decimal, known_of(halves), encoding="cp1252")
+    numbered = each(rows, '"{k}"', '"{u}"', '"{i}"', "{v}")
+    r_file = "\n".join(map(" ".join, [names, *numbered]))
+    yield case("R's table with names of rows", r_file, known, "a.txt")
+    r_csv = "\n".join(map(",".join, [['""', *names], *numbered]))
+    yield case("R's CSV with names of rows", r_csv, known)
+    halves = known_of(each(rows, rating="{h}"))
+    decimal = text(header, each(rows, rating="{h}"), ";").replace(".", ",")
+    yield case("decimal commas", decimal, halves, encoding="cp1252")
     content = "\ufeffsep=;\n" + decimal + "\n \n"
-    yield case("what a spreadsheet writes", content.replace("\n", "\r\n"), known_of(halves))
-    latin = [[f"Zoë {u}", i, v] for u, i, v in rows]
+    yield case("what a spreadsheet writes", content.replace("\n", "\r\n"), halves)
+    latin = each(rows, "Zoë {u}")
     apart = [[u.replace("ë", "e\u0308") if k % 2 else u, i, v] for k, (u, i, v) in enumerate(latin)]
     yield case("accents composed and not", text(header, apart), known_of(latin))
     yield of_rows("Latin letters", latin, encoding="latin-1")
-    blank = [[u, i, v if k % 7 else ("NA", "", "null")[k % 3]] for k, (u, i, v) in enumerate(rows)]
-    some = known_of([row for row in blank if row[2].isdigit()])
-    yield case("ratings that are missing", text(header, blank), some)
-    coded = [[u, i, v if k % 5 else "99"] for k, (u, i, v) in enumerate(rows)]
-    some = known_of([row for row in coded if row[2] != "99"])
-    yield case("a code for missing", text(header, coded), some)
-    plain = text(header, rows)
-    digits = [[str(76561198000000000 + int(u[1:])), i, v] for u, i, v in rows]
+    for name, often, codes in (
+        ("ratings that are missing", 7, ("NA", "", "null")),
+        ("a code for missing", 5, ("99",)),
+    ):
+        some = known_of([row for k, row in enumerate(rows) if k % often])
+        gaps = [
+            [u, i, v if k % often else codes[k % len(codes)]] for k, (u, i, v) in enumerate(rows)
+        ]
+        yield case(name, text(header, gaps), some)
+    digits = each(rows, "7656119800000{n:04}")
     content = text(header, [*digits, ["", "Film 3", "4"]])
     yield case("ids of many digits and none", content, known_of(digits))
-    last = ["Total", "", str(len(rows))]
-    yield case("a last line with the count", text(header, [*rows, last]), known)
-    yield case("a line of words at the end", f"{plain}42 rows\n", known)
-    yield case("blank lines", plain.replace("\n", "\n\n"), known)
-    trailing = "\n".join([",".join(header), *(",".join(row) + "," for row in rows)])
-    yield case("a separator after each row", trailing, known)
-    amazon = [[f"A{u}XQ", f"000{500 + int(i[-1])}2046", f"{v}.0", "1391040000"] for u, i, v in rows]
-    yield of_rows("shop ratings without header", amazon, [])
-    tabs = [[str(int(u[1:]) + 1), str(int(i[-1]) + 1), v, str(881250949 + 7 * k)]
-            for k, (u, i, v) in enumerate(rows)]  # fmt: skip
+    for name, content in (
+        ("a last line with the count", f"{plain}Total,,{len(rows)}\n"),
+        ("a line of words at the end", f"{plain}42 rows\n"),
+        ("blank lines", plain.replace("\n", "\n\n")),
+        ("a separator after each row", plain.replace("\n", ",\n").replace(",\n", "\n", 1)),
+    ):
+        yield case(name, content, known)
+    shop = each(rows, "A{u}XQ", "00050{m}2046", "{v}.0", "1391040000")
+    yield of_rows("shop ratings without header", shop, [])
+    tabs = each(rows, "{n}", "{m}", "{v}", "88125{k:04}")
     yield of_rows("u.data", tabs, [], "\t", "u.data.txt")
     yield of_rows("one blank between", [row[:3] for row in tabs], [], " ", "filmtrust.txt")
     yield from _pivots()

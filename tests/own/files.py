@@ -126,33 +126,30 @@ def faces_like(count: int, side: int) -> np.ndarray:
 def good_files() -> list[tuple[str, str, bytes]]:
     """One of each kind that can be read: (kind, file, data)."""
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(
-        rng.integers(1, 6, (10, 9)).astype(float), columns=[f"film {k}" for k in range(9)]
-    )
-    wide[wide > 4] = np.nan
-    wide.insert(0, "name", [f"user {k}" for k in range(10)])
-    lines = "\n".join(
-        " ".join(rng.choice(["red", "green", "blue", "black", "white"], 8)) for _ in range(20)
-    )
+    stars = rng.integers(1, 6, (10, 9)).astype(float)
+    texts = [f"some words of text, again and again {k}" for k in range(20)]
+    photos = {f"{k}.jpg": picture(kind="JPEG", seed=k, mode="RGB") for k in range(6)}
     return [
         ("ratings", "a.csv", long_csv()),
         ("ratings", "a.tsv", long_csv().replace(b",", b"\t")),
         ("ratings", "ratings.dat", long_csv().replace(b",", b"::")),
         ("ratings", "a.parquet", parquet(long_csv())),
-        ("ratings", "wide.csv", wide.to_csv(index=False).encode()),
-        ("documents", "a.txt", lines.encode()),
-        ("documents", "a.csv", b"title,body\n" + b"\n".join(
-            b't%d,"some words of text, again and again %d"' % (k, k) for k in range(9)
-        )),
+        ("ratings", "wide.csv", wide_csv(np.where(stars > 4, np.nan, stars))),
+        ("documents", "a.txt", "\n".join(texts).encode()),
+        ("documents", "a.csv", table_of(*(f't,"{text}"' for text in texts), header="title,body")),
         ("documents", "a.zip", documents_zip()),
         ("images", "a.zip", pictures_zip()),
-        ("images", "jpg.zip", zipped(
-            {f"{k}.jpg": picture(kind="JPEG", seed=k, mode="RGB") for k in range(6)}
-        )),
+        ("images", "jpg.zip", zipped(photos)),
         ("images", "a.npy", npy(rng.random((9, 8, 8)))),
         ("images", "flat.npy", npy(rng.integers(0, 256, (9, 64), dtype=np.uint8))),
         ("images", "a.mat", mat(fea=rng.random((9, 64)))),
-    ]  # fmt: skip
+    ]
+
+
+WORDS = (
+    *(b"NaN", b"inf", b"-1e308", b"1e999", b"\x00", b'"', b"\xff\xfe", b"\x80\x04", b"=cmd()"),
+    *(b"<script>", b"\r", b",,,,", b"PK\x03\x04", b"../../etc", b"9" * 400),
+)
 
 
 def spoiled(seed: int = 0) -> Iterator[tuple[str, str, bytes]]:
@@ -161,49 +158,22 @@ def spoiled(seed: int = 0) -> Iterator[tuple[str, str, bytes]]:
     """
     rng = np.random.default_rng(seed)
     good = good_files()
-    kinds = ("ratings", "documents", "images")
-    words = [
-        b"NaN",
-        b"inf",
-        b"-1e308",
-        b"1e999",
-        b"\x00",
-        b'"',
-        b"\xff\xfe",
-        b"\x80\x04",
-        b"=cmd()",
-        b"<script>",
-        b"\r",
-        b",,,,",
-        b"PK\x03\x04",
-        b"../../etc",
-        b"9" * 400,
-    ]
     while True:
-        kind, file, data = good[rng.integers(len(good))]
-        raw = bytearray(data)
-        for _ in range(int(rng.integers(1, 6))):
-            at = int(rng.integers(len(raw))) if raw else 0
-            match int(rng.integers(7)):
-                case 0:
-                    for k in rng.integers(0, max(len(raw), 1), 8):
-                        if raw:
-                            raw[k] = int(rng.integers(256))
-                case 1:
-                    raw = raw[:at]
-                case 2:
-                    raw[at:at] = words[rng.integers(len(words))]
-                case 3:
-                    raw[at:at] = raw[at : at + int(rng.integers(1, 200))] * int(rng.integers(1, 20))
-                case 4:
-                    other = good[rng.integers(len(good))][2]
-                    raw[at:] = other[int(rng.integers(len(other))) :]
-                case 5:
-                    del raw[at : at + int(rng.integers(1, 100))]
-                case 6:  # a number somewhere becomes huge: sizes and counts in headers
-                    raw[at : at + 4] = bytes(rng.choice([0, 1, 127, 128, 255], 4).tolist())
-        if rng.random() < 0.2:
-            file = good[rng.integers(len(good))][1]
-        if rng.random() < 0.1:
-            kind = kinds[rng.integers(3)]
-        yield kind, file, bytes(raw)
+        (kind, file, data), (other, ending, mixed) = (
+            good[k] for k in rng.integers(len(good), size=2)
+        )
+        for _ in range(rng.integers(1, 6)):
+            at, size = int(rng.integers(len(data) + 1)), int(rng.integers(1, 200))
+            head, rest = data[:at], data[at:]
+            # a number somewhere becomes huge: sizes and counts in headers
+            huge = bytes(rng.choice([0, 1, 127, 128, 255], 4).tolist())
+            data = (
+                head,
+                head + rest[size:],
+                head + rng.bytes(8) + rest[8:],
+                head + huge + rest[4:],
+                head + WORDS[rng.integers(len(WORDS))] + rest,
+                head + rest[:size] * int(rng.integers(1, 20)) + rest,
+                head + mixed[size:],
+            )[rng.integers(7)]
+        yield other if rng.random() < 0.1 else kind, ending if rng.random() < 0.2 else file, data

@@ -1,7 +1,6 @@
 """Texts as their readers see them, in any script, and pictures as viewers show them."""
 
 import unicodedata
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -75,82 +74,66 @@ def read_pictures(files: dict[str, bytes]) -> Samples:
 
 
 ON_WHITE = ("What is transparent in an image is shown on white.",)
-UPRIGHT = Image.fromarray((127 * faces_like(1, 24)[0]).astype(np.uint8)).crop((0, 0, 24, 16))
+# of no shade that stands for clear below
+UPRIGHT = Image.fromarray((100 * faces_like(1, 24)[0, :16]).astype(np.uint8).clip(20, 230))
+# what brings an upright picture into the orientations 2 to 8
+UNDONE = (
+    *(Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180, Image.Transpose.FLIP_TOP_BOTTOM),
+    *(Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_90, Image.Transpose.TRANSVERSE),
+    Image.Transpose.ROTATE_270,
+)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_pictures_are_turned_as_viewers_turn_them(kind: str) -> None:
-    undone = [
-        *(None, Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.ROTATE_180),
-        *(Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.TRANSPOSE, Image.Transpose.ROTATE_90),
-        *(Image.Transpose.TRANSVERSE, Image.Transpose.ROTATE_270),
-    ]
+    turned = [UPRIGHT, *(UPRIGHT.transpose(way) for way in UNDONE), UPRIGHT]
     files = {}
-    for orientation, way in enumerate(undone, start=1):
+    for orientation, image in enumerate(turned, start=1):
         exif = Image.Exif()
-        exif[0x0112] = orientation
-        turned = UPRIGHT if way is None else UPRIGHT.transpose(way)
-        files[f"{orientation}.{kind.lower()}"] = picture_file(turned, kind, exif=exif.tobytes())
-    files[f"9.{kind.lower()}"] = picture_file(
-        UPRIGHT, kind, exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01"
-    )
+        exif[0x0112] = orientation  # the last is none
+        about = exif.tobytes() if orientation < 9 else b"Exif\0\0MM\0*\0\0\0\x08\0\x09\x01"
+        files[f"{orientation}.{kind.lower()}"] = picture_file(image, kind, exif=about)
     images = read_pictures(files)
     assert images.shape == (16, 24)
     assert np.ptp(images.values, axis=1).max() < 0.016
 
 
-def rgba(hidden: int, mode: str) -> bytes:
-    """A picture whose upper half is clear, above colours of the shade ``hidden``."""
+def hidden(value: int, mode: str) -> bytes:
+    """A picture whose upper half is clear, above colours of the shade ``value``; of modes that have
+    no layer for that, this one colour, which is nowhere else, stands for clear.
+    """
     grey = np.array(UPRIGHT)
-    grey[:8] = hidden
+    grey[:8] = value
     opaque = np.full(grey.shape, 255, dtype=np.uint8)
     opaque[:8] = 0
-    if mode == "LA":
-        return picture_file(np.dstack([grey, opaque]))
-    whole = Image.fromarray(np.dstack([grey, grey, grey, opaque]))
-    return picture_file(whole.quantize(256) if mode == "P" else whole)
+    match mode:
+        case "LA":
+            return picture_file(np.dstack([grey, opaque]))
+        case "RGBA" | "P":
+            whole = Image.fromarray(np.dstack([grey, grey, grey, opaque]))
+            return picture_file(whole.quantize(256) if mode == "P" else whole)
+        case "RGB":
+            return picture_file(np.dstack([grey] * 3), transparency=(value,) * 3)
+        case "I;16":
+            return picture_file(grey.astype(np.uint16) * 257, transparency=value * 257)
+    return picture_file(grey, transparency=value)
 
 
-def clear_colour(value: int, mode: str) -> bytes:
-    """The same by one colour that stands for clear: ``value``, which is nowhere else."""
-    grey = np.array(UPRIGHT).clip(20, 230).astype(np.uint16)
-    grey[:8] = value
-    if mode == "I;16":
-        return picture_file(grey * 257, transparency=value * 257)
-    if mode == "RGB":
-        colours = Image.fromarray(np.dstack([grey] * 3).astype(np.uint8))
-        return picture_file(colours, transparency=(value,) * 3)
-    return picture_file(grey.astype(np.uint8), transparency=value)
-
-
-@pytest.mark.parametrize(
-    ("make", "mode"),
-    [
-        *((rgba, mode) for mode in ("RGBA", "LA", "P")),
-        *((clear_colour, mode) for mode in ("L", "RGB", "I;16")),
-    ],
-)
-def test_pictures_lie_on_white_whatever_is_hidden_below(
-    make: Callable[[int, str], bytes], mode: str
-) -> None:
-    white = np.array(UPRIGHT) if make is rgba else np.array(UPRIGHT).clip(20, 230)
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "L", "RGB", "I;16"])
+def test_pictures_lie_on_white_whatever_is_hidden_below(mode: str) -> None:
+    files = {f"{value}.png": hidden(value, mode) for value in (0, 5, 10, 250)}
+    white = np.array(UPRIGHT)
     white[:8] = 255
-    files = {f"{k}.png": make(k, mode) for k in (0, 5, 10, 250)}
-    files["white.png"] = picture_file(white)
-    images = read_pictures(files)
+    images = read_pictures({**files, "white.png": picture_file(white)})
     assert np.ptp(images.values, axis=1).max() < (0.005 if mode == "P" else 1e-12)
     assert images.notes == ON_WHITE
 
 
 @pytest.mark.parametrize(("kind", "white"), [("uint8", 255), ("uint16", 65535), ("float64", 1)])
 def test_arrays_of_four_colours_lie_on_white_too(kind: str, white: int) -> None:
-    rng = np.random.default_rng(0)
-    stack = np.empty((6, 8, 8, 4))
-    stack[..., :3] = rng.random((8, 8, 3))
-    stack[..., 3] = 1
-    stack[1:, :4, :, 3] = 0
-    stack[1:, :4, :, :3] = rng.random((5, 4, 8, 3))
-    stack[0, :4] = 1
-    images = own.read("images", "a.npy", npy((stack * white).astype(kind))).images
+    colours = np.random.default_rng(0).random((6, 8, 8, 4))
+    colours[:, 4:] = colours[0, 4:]  # what lies above is clear, of the first white
+    colours[..., 3], colours[1:, :4, :, 3], colours[0, :4] = 1, 0, 1
+    images = own.read("images", "a.npy", npy((colours * white).astype(kind))).images
     assert np.ptp(images.values, axis=1).max() < 1e-12
     assert images.notes == ON_WHITE

@@ -210,10 +210,14 @@ def print_errors(
         print(f"on the whole matrix {errors.truth_rmse:.4f}")
     for name, value in baselines.items():
         print(f"  {name:<12} {value:.4f}")
-    name = min(baselines, key=baselines.__getitem__)
+    print_against(min(baselines, key=baselines.__getitem__) + ", on the same ratings", against)
+
+
+def print_against(baseline: str, against: Comparison) -> None:
+    """Print how a result is ``against`` a ``baseline``."""
     print(
-        f"against {name}, on the same ratings: {against.mean:+.4f} ± {against.half_width:.2g} "
-        f"(95 %): {against.of_this_run}"
+        f"against {baseline}: {against.mean:+.4f} ± {against.half_width:.2g} (95 %): "
+        f"{against.of_this_run}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -113,6 +113,15 @@ def coded(column: pd.Series) -> tuple[IntArray, list[str]]:
     names = np.array([*(normal(str(one)) or None for one in ids), None], dtype=object)
     again, unique = pd.factorize(names)
     return again[codes], [str(name) for name in unique]
+
+
+def listed(words: Sequence[str], most: int = 8) -> str:
+    """The first words, for a sentence.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b, …'
+    """
+    return ", ".join(words[:most]) + ", …" * (len(words) > most)
 
 
 def check_choices(reading: object, **allowed: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ on white), in shades of grey.
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -338,26 +339,14 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
             "or MAT is allowed."
         )
     variables = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
-    numeric = (
-        "double",
-        "single",
-        "uint8",
-        "int8",
-        "uint16",
-        "int16",
-        "uint32",
-        "int32",
-        "uint64",
-        "int64",
-        "logical",
-    )
+    numeric = re.compile("double|single|u?int(8|16|32|64)|logical")
     names = [name for name, _, _ in variables]
     if len(set(names)) < len(names):
         raise DataError(f"{file} holds two variables of one name; each name may occur once.")
     shapes = {
         str(name): tuple(int(n) for n in shape)
         for name, shape, kind in variables
-        if len(shape) in (2, 3) and kind in numeric and min(shape) > 1
+        if len(shape) in (2, 3) and numeric.fullmatch(kind) and min(shape) > 1
     }
     if not shapes:
         there = ", ".join(f"{name} ({kind})" for name, _, kind in variables[:8]) or "none"

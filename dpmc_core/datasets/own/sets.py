@@ -232,12 +232,10 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
 
     Raises ``DataError`` for what cannot be read at all, ``ParameterError`` for a wrong choice.
     """
-    readable(kind, file, data)
-    variables: tuple[str, ...] = ()
-    if kind == "images" and file.lower().endswith(".mat"):
-        variables = tuple(variables_of(file, data))
     reading, questions, table = guess(kind, file, data, choices)
-    about: JsonObject = {"file": file, "kind": kind, "questions": questions, "variables": variables}
+    about: JsonObject = {"file": file, "kind": kind, "questions": questions}
+    if kind == "images" and file.lower().endswith(".mat"):
+        about["variables"] = tuple(variables_of(file, data))
     if table is not None:
         frame = table.frame
         head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
@@ -250,8 +248,9 @@ def guess(
 ) -> tuple[Reading, tuple[Question, ...], Table | None]:
     """The reading with what was chosen, what is asked about the rest, and the table if it is one.
 
-    Raises ``ParameterError`` for the name of a choice that the kind has not.
+    Raises as ``readable``, and ``ParameterError`` for the name of a choice that the kind has not.
     """
+    readable(kind, file, data)
     for name in choices:
         check_choice("read", name, CHOICES[kind])
     reading: Reading
@@ -285,7 +284,6 @@ def read(
     >>> len(mine.ratings), mine.entry.users, mine.entry.items, mine.entry.scale
     (12, 4, 3, (1.0, 5.0))
     """
-    readable(kind, file, data)
     title, name = title or f"Your {kind}", name or f"{OWN}{kind}"
     reading, questions, table = guess(kind, file, data, choices)
     content, facts, notes = _content(file, data, reading, table, title)
@@ -354,7 +352,6 @@ def describe(kind: str, file: str, data: bytes, **choices: Any) -> JsonObject:
     """How a file is read: of ratings how many of what, their ends, the ``layout``, which of the
     ``columns`` is what, and what is ``asked``. Raises as ``read``.
     """
-    readable(kind, file, data)
     reading, questions, table = guess(kind, file, data, choices)
     title = file if kind == "ratings" else f"Your {kind}"
     _, facts, notes = _content(file, data, reading, table, title)

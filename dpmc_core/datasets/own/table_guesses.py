@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import BoolArray, FloatArray, IntArray
-from dpmc_core.datasets.own.cells import NUMBERS, normal, numbers_of, option_text
+from dpmc_core.datasets.own.cells import NUMBERS, listed, normal, numbers_of, option_text
 from dpmc_core.datasets.own.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.table_files import Table
 from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
@@ -176,8 +176,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         questions.append(
             Question(
                 "totals",
-                f"The rows {listed(totals)} seem to sum up the others: passed over. If they are "
-                f"{'items' if reading.layout == 'turned' else 'users'}, empty the list of totals.",
+                f"The rows {listed([*map(short, totals)])} seem to sum up the others: passed over. "
+                f"If they are {'items' if reading.layout == 'turned' else 'users'}, empty the list "
+                "of totals.",
                 (option_text(totals), ""),
             )
         )
@@ -196,7 +197,9 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             (sums, "counts or sums up the other columns"),
             (away, "unlike most columns in name or numbers"),
         )
-        sentences = [f"{listed(part)} {why}: passed over." for part, why in reasons if part]
+        sentences = [
+            f"{listed([*map(short, part)])} {why}: passed over." for part, why in reasons if part
+        ]
         every = (*reading.without, *sums, *away)
         near = [tuple(c for c in every if c not in part) for part, _ in reasons]
         none = tuple(c for c in every if c not in {*guess.about, *sums, *away})
@@ -458,35 +461,16 @@ def short(name: str) -> str:
     return repr(name if len(name) <= 60 else name[:59] + "…")
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first names, for a sentence."""
-    return ", ".join(short(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
-
-
 def total_rows(names: pd.Series, cells: pd.DataFrame) -> tuple[str, ...]:
     """Names of rows at either end that say, or show, that they sum up the others."""
-    values, rows = cells.to_numpy(), range(len(cells))
-    totals = []
-    for k in sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]}):
-        name = normal(str(names.iloc[k]))
-        others = np.delete(values, k, axis=0)
-        some = np.isfinite(values[k]) & np.isfinite(others).any(axis=0)
-        if _TOTALS.fullmatch(name):
-            totals.append(name)
-        elif some.sum() >= 4 and len(others) > 3:
-            mine, rest = values[k, some], others[:, some]
-            with np.errstate(all="ignore"):
-                ways = (np.nansum(rest, axis=0), np.isfinite(rest).sum(axis=0))
-                same = any(np.isclose(mine, way, rtol=1e-6).all() for way in ways)
-                same |= bool(
-                    (np.abs(mine - np.nanmean(rest, axis=0)) < 0.006).all()
-                    and (mine % 1 != 0).any()
-                )
-            if same and np.ptp(mine) > 0:
-                totals.append(name)
-    return tuple(totals)
+    values, rows = cells.to_numpy().T, range(len(cells))
+    shown = _sum_up(values, ()) if len(values) >= 4 and len(rows) > 4 else np.zeros(len(rows))
+    ends = sorted({*rows[:_AT_ENDS], *rows[-_AT_ENDS:]})
+    labels = {k: normal(str(names.iloc[k])) for k in ends}
+    return tuple(name for k, name in labels.items() if shown[k] or _TOTALS.fullmatch(name))
 
 
+@np.errstate(all="ignore")  # between numbers near the largest lies infinity
 def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     """Columns most of whose numbers are far from where those of the other columns are."""
     values = cells.head(_LOOKED_AT)
@@ -580,8 +564,8 @@ def _sum_up(table: FloatArray, codes: Sequence[float]) -> BoolArray:
             high = np.fmax(high, np.fmax.reduce(block, axis=0))
             for k, way in enumerate(_ways(block, codes)):
                 same, telling = np.isclose(block, way, rtol=1e-3), way != 0
-                if k == _MEAN:
-                    same |= np.abs(block - way) < rounded
+                if k == _MEAN:  # of whole numbers alone it may be a column like the others
+                    same = (same & ~whole) | (np.abs(block - way) < rounded)
                 agreed[k] += same.sum(axis=0)
                 n_telling[k] += telling.sum(axis=0)
                 agreed_where_telling[k] += (same & telling).sum(axis=0)

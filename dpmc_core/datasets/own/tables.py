@@ -19,6 +19,7 @@ from dpmc_core.datasets.own.cells import (
     coded,
     decimal_commas,
     is_number,
+    listed,
     normal,
     not_rated,
     number,
@@ -154,17 +155,18 @@ def ratings_of(
         named = {normal(name) for name in reading.totals}
         sums = np.isin(down, [k for k, name in enumerate(names) if name in named])
         keep &= ~sums
-        notes.append(f"Rows that sum up others are passed over: {_listed(reading.totals)}.")
+        notes.append(f"Rows that sum up others are passed over: {listed(reading.totals)}.")
     if reading.missing:
         codes = keep & given.isin(reading.missing)
         keep &= ~codes
         if codes.any():
             notes.append(
                 f"{counted(int(codes.sum()), 'rating is', 'ratings are')} a code for “not rated” "
-                f"({_listed(reading.missing)}): they are taken as not rated."
+                f"({listed([f'{code:g}' for code in reading.missing])}): they are taken as not "
+                "rated."
             )
     if reading.without and reading.layout != "long":
-        notes.append(f"Passed over: {_listed([repr(name) for name in reading.without])}.")
+        notes.append(f"Passed over: {listed([*map(repr, reading.without)])}.")
     beyond = keep & (given.abs() > LARGEST)
     if beyond.any():
         raise DataError(
@@ -183,9 +185,15 @@ def ratings_of(
     users, user_labels = _ordered(users[keep], user_names)
     items, item_labels = _ordered(items[keep], item_names)
     values_kept = given[keep].to_numpy(dtype=np.float64)
-    retained = pd.DataFrame({"user": users, "item": items, "value": values_kept})
-    rows, doubled = _once(retained, reading.twice)
+    rows = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    pair = ["user", "item"]
+    doubled = int(rows.duplicated(pair).sum())
     if doubled:
+        rows = (
+            rows.groupby(pair, sort=False, as_index=False)["value"].mean()
+            if reading.twice == "mean"
+            else rows.drop_duplicates(pair, keep=reading.twice)
+        )
         notes.append(
             f"{doubled:,} ratings were of an item that the same user had rated already; "
             f"{TWICE[reading.twice]}."
@@ -204,14 +212,14 @@ def ratings_of(
             f"{counted(several, 'user', 'users')} are needed."
             + "".join(f" {note}" for note in notes)
         )
-    values = rows["value"].to_numpy(dtype=np.float64)
+    users, items, values = (rows[name].to_numpy() for name in ("user", "item", "value"))
     least, most = float(values.min()), float(values.max())
     public = reading.given
     low, high = public.scale(least, most)
-    off = public.off(rows["user"].to_numpy(), values)
+    off = public.off(users, values)
     notes += public.check(file, len(user_labels), off, least, most)
     ratings = Ratings.checked(
-        rows["user"].to_numpy(), rows["item"].to_numpy(), np.clip(values, low, high),
+        users, items, np.clip(values, low, high),
         n_users=places, n_items=len(item_labels), low=low, high=high,
         name=title, item_labels=item_labels, user_labels=user_labels,
     )  # fmt: skip
@@ -276,22 +284,14 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
     """Raise ``ParameterError`` unless the ``column`` that is to be ``what`` is in the table."""
     if column not in frame.columns:
-        shown = ", ".join(str(c)[:40] for c in frame.columns[:12])
-        raise ParameterError(
-            what,
-            column,
-            f"one of the file's columns: {shown}{', …' if frame.shape[1] > 12 else ''}",
-        )
+        shown = listed([str(name)[:40] for name in frame.columns], 12)
+        raise ParameterError(what, column, f"one of the file's columns: {shown}")
 
 
 def _codes(given: str | Iterable[object]) -> tuple[float, ...]:
     """Numbers, or their text with commas between them; raises ``ParameterError``."""
-    words = given.split(",") if isinstance(given, str) else given
-    try:
-        filled = [str(word) for word in words if str(word).strip()]
-        codes = tuple(float(word) if is_number(word) else float("nan") for word in filled)
-    except (TypeError, ValueError):  # a decimal comma among them
-        codes = (float("nan"),)
+    words = given if isinstance(given, (tuple, list)) else str(given).split(",")
+    codes = tuple(number(str(word)) for word in words if str(word).strip())
     if len(codes) > 20 or not all(abs(number) <= 1e12 for number in codes):
         raise ParameterError(
             "missing", str(given)[:80], "at most 20 numbers with commas between them, such as 99,-1"
@@ -309,24 +309,6 @@ def _names(what: str, given: str | Iterable[object]) -> tuple[str, ...]:
             what, str(given)[:80], f"names of {of_what} with commas between them"
         ) from None
     return tuple(str(word) for word in words if str(word))
-
-
-def _listed(values: Sequence[float | str]) -> str:
-    shown = [f"{v:g}" if isinstance(v, float) else v for v in values[:8]]
-    return ", ".join(shown) + (", …" if len(values) > 8 else "")
-
-
-def _once(rows: pd.DataFrame, twice: str) -> tuple[pd.DataFrame, int]:
-    doubled = int(rows.duplicated(["user", "item"]).sum())
-    if not doubled:
-        return rows, 0
-    if twice == "mean":
-        return rows.groupby(["user", "item"], sort=False, as_index=False, observed=True)[
-            "value"
-        ].mean(), doubled
-    return rows.drop_duplicates(
-        ["user", "item"], keep="last" if twice == "last" else "first"
-    ), doubled
 
 
 def numbered(ids: pd.Series) -> tuple[np.ndarray, tuple[str, ...]]:

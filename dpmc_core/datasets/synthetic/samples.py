@@ -17,30 +17,32 @@ from dpmc_core.facts import facts
 
 SIDE = 24  # pixels a side
 
-# name -> (blobs, how often a face has it); a blob is (x, y, half-width, half-height, ring) on a
-# face of [−1, 1]², y downwards
-_PARTS: dict[str, tuple[tuple[tuple[float, float, float, float, bool], ...], float]] = {
-    "outline, round": (((0.0, 0.08, 0.8, 0.84, True),), 0.5),
-    "hair, fringe": (((0.0, -0.84, 0.62, 0.14, False),), 0.5),
-    "hair, left side": (((-0.92, -0.25, 0.09, 0.42, False),), 0.4),
-    "hair, right side": (((0.92, -0.25, 0.09, 0.42, False),), 0.4),
-    "brow, left": (((-0.36, -0.5, 0.22, 0.07, False),), 0.5),
-    "brow, right": (((0.36, -0.5, 0.22, 0.07, False),), 0.5),
-    "eye, left": (((-0.36, -0.24, 0.15, 0.13, False),), 0.6),
-    "eye, right": (((0.36, -0.24, 0.15, 0.13, False),), 0.6),
-    "glasses": (((-0.36, -0.24, 0.3, 0.24, True), (0.36, -0.24, 0.3, 0.24, True)), 0.3),
-    "nose, long": (((0.0, -0.02, 0.06, 0.26, False),), 0.5),
-    "nose, tip": (((0.0, 0.24, 0.18, 0.06, False),), 0.5),
-    "cheek, left": (((-0.54, 0.2, 0.13, 0.11, False),), 0.4),
-    "cheek, right": (((0.54, 0.2, 0.13, 0.11, False),), 0.4),
-    "moustache": (((-0.2, 0.4, 0.19, 0.06, False), (0.2, 0.4, 0.19, 0.06, False)), 0.3),
-    "mouth, wide": (((0.0, 0.56, 0.34, 0.06, False),), 0.5),
-    "mouth, corners": (((-0.42, 0.5, 0.08, 0.09, False), (0.42, 0.5, 0.08, 0.09, False)), 0.4),
-    "beard": (((0.0, 0.76, 0.26, 0.09, False),), 0.3),
-    "ear rings": (((-0.93, 0.34, 0.08, 0.09, False), (0.93, 0.34, 0.08, 0.09, False)), 0.3),
-    "hat": (((0.0, -0.97, 0.95, 0.06, False),), 0.3),
-    "collar": (((0.0, 0.98, 0.7, 0.06, False),), 0.4),
+# name -> x, y, half-width and half-height of a blob on a face of [−1, 1]², y downwards, and how
+# often a face has it
+_PARTS = {
+    "outline, round": (0.0, 0.08, 0.8, 0.84, 0.5),
+    "hair, fringe": (0.0, -0.84, 0.62, 0.14, 0.5),
+    "hair, left side": (-0.92, -0.25, 0.09, 0.42, 0.4),
+    "hair, right side": (0.92, -0.25, 0.09, 0.42, 0.4),
+    "brow, left": (-0.36, -0.5, 0.22, 0.07, 0.5),
+    "brow, right": (0.36, -0.5, 0.22, 0.07, 0.5),
+    "eye, left": (-0.36, -0.24, 0.15, 0.13, 0.6),
+    "eye, right": (0.36, -0.24, 0.15, 0.13, 0.6),
+    "glasses": (0.36, -0.24, 0.3, 0.24, 0.3),
+    "nose, long": (0.0, -0.02, 0.06, 0.26, 0.5),
+    "nose, tip": (0.0, 0.24, 0.18, 0.06, 0.5),
+    "cheek, left": (-0.54, 0.2, 0.13, 0.11, 0.4),
+    "cheek, right": (0.54, 0.2, 0.13, 0.11, 0.4),
+    "moustache": (0.2, 0.4, 0.19, 0.06, 0.3),
+    "mouth, wide": (0.0, 0.56, 0.34, 0.06, 0.5),
+    "mouth, corners": (0.42, 0.5, 0.08, 0.09, 0.4),
+    "beard": (0.0, 0.76, 0.26, 0.09, 0.3),
+    "ear rings": (0.93, 0.34, 0.08, 0.09, 0.3),
+    "hat": (0.0, -0.97, 0.95, 0.06, 0.3),
+    "collar": (0.0, 0.98, 0.7, 0.06, 0.4),
 }
+_RINGS = {"outline, round", "glasses"}  # their edge alone is drawn
+_PAIRS = {"glasses", "moustache", "mouth, corners", "ear rings"}  # with one on the left as well
 _FACES_AT_A_TIME = 20_000
 
 
@@ -52,16 +54,12 @@ def parts() -> FloatArray:
     axis = (2 * np.arange(SIDE) + 1) / SIDE - 1
     x, y = np.meshgrid(axis, axis)
     columns = []
-    for blobs, _ in _PARTS.values():
+    for name, (right, cy, rx, ry, _) in _PARTS.items():
         drawn = np.zeros((SIDE, SIDE))
-        for cx, cy, rx, ry, ring in blobs:
+        for cx in (right, -right) if name in _PAIRS else (right,):
             radius = np.hypot((x - cx) / rx, (y - cy) / ry)
-            edge = (
-                np.abs(radius - 1) * min(rx, ry)
-                if ring
-                else np.maximum(radius - 1, 0) * min(rx, ry)
-            )
-            drawn = np.maximum(drawn, np.exp(-((edge / 0.06) ** 2)))
+            away = np.abs(radius - 1) if name in _RINGS else np.maximum(radius - 1, 0)
+            drawn = np.maximum(drawn, np.exp(-((away * min(rx, ry) / 0.06) ** 2)))
         columns.append(np.where(drawn > 0.05, drawn, 0.0).ravel())
     table = np.stack(columns, axis=1)
     return np.asarray(table / np.linalg.norm(table, axis=0))
@@ -76,7 +74,7 @@ def cartoon_faces(n: int, seed: int = 0) -> Samples:
     n = limits.check_int("n_samples", n)
     rng = np.random.default_rng([seed, 0xFACE])
     table = parts() / parts().max(axis=0)
-    chances = np.array([chance for _, chance in _PARTS.values()])
+    chances = np.array([chance for *_, chance in _PARTS.values()])
     stack = np.empty((n, SIDE, SIDE))
     for start in range(0, n, _FACES_AT_A_TIME):
         size = min(_FACES_AT_A_TIME, n - start)
