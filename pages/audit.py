@@ -6,17 +6,11 @@ from pages.parts.audit import attacked
 from pages.parts.audit.attack import attack, audit_yours
 from pages.parts.audit.controls import LINK_TITLES, build, form, link_to
 from pages.parts.frame.page import control, head, tab
-from pages.parts.ui import controls
 
-controls.on_page("audit.py", LINK_TITLES)
-head("audit")
+head("audit", LINK_TITLES)
 row = control()
 fields = form(row)
-problems = st.container()  # filled last, when every control has been drawn
 spec, problem = build(fields)
-with controls.place():
-    if problem:
-        controls.show_error(problem)
 attack(spec, problem, row)
 if spec is not None and not (spec.searches or spec.dataset or spec.canaries):
     link_to("game.py", "Play against it yourself", ":material/casino:")
@@ -25,6 +19,3 @@ if fields["target"] == "number":
 why = attacked.ONE_RUN if "canaries" in fields else attacked.REPEATED
 tab("Why it proves a bound", "introduction", lambda: st.markdown(why))
 tab("Your own mechanism", "own", audit_yours)
-
-with problems:
-    controls.link_problems()

@@ -8,8 +8,7 @@ from pages.parts.budget.controls import LINK_TITLES, form
 from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.ui import controls, deployments
 
-controls.on_page("budget.py", LINK_TITLES)
-head("budget")
+head("budget", LINK_TITLES)
 row = control()
 with row:
     question = form()

@@ -6,7 +6,6 @@ from pages.parts.audit.room import Question
 from pages.parts.frame.page import head
 from pages.parts.lessons.lessons import lessons
 from pages.parts.lessons.overview import curve
-from pages.parts.ui import controls
 
 polls = {
     f"{lesson.name}-{k}": Question(
@@ -15,15 +14,13 @@ polls = {
     for lesson in lessons().values()
     for k, step in enumerate(lesson.steps, start=1)
 }
-controls.on_page(
-    "classroom.py",
+head(
+    "classroom",
     {
         **LINK_TITLES,
         "k_activity": classroom.ACTIVITIES,
         "k_poll": {name: poll.text for name, poll in polls.items()},
     },
 )
-head("classroom")
 if classroom.draw_page(polls):
     curve()
-controls.link_problems()

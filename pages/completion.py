@@ -8,11 +8,9 @@ from pages.parts.completion.texts import introduction
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
-controls.on_page("completion.py", {**LINK_TITLES, **USER_TITLES})
-head("completion")
+head("completion", {**LINK_TITLES, **USER_TITLES})
 row = control()
 request = form(row)
-problems = st.container()  # filled last, when every control has been drawn
 built = request.build()
 with controls.place():
     if not request.dataset_entry.present():
@@ -29,6 +27,3 @@ elif request.question == "skew":
 else:
     study_view.STUDY.panel(request.question, built, row)
 tab("What is compared", "introduction", lambda: introduction(request.question, built.specs))
-
-with problems:
-    controls.link_problems()

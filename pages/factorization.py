@@ -7,11 +7,9 @@ from pages.parts.factorization.controls import FACTOR_TITLES, form
 from pages.parts.frame.page import control, head, tab
 from pages.parts.ui import controls
 
-controls.on_page("factorization.py", FACTOR_TITLES)
-head("factorization")
+head("factorization", FACTOR_TITLES)
 row = control()
 request = form(row)
-problems = st.container()  # filled last, when every control has been drawn
 built = request.build()
 with controls.place():
     if not request.dataset_entry.present():
@@ -21,6 +19,3 @@ if request.question == "compare":
 else:
     study_view.STUDY.panel(request.question, built, row)
 tab("What is compared", "introduction", lambda: view.introduction(request))
-
-with problems:
-    controls.link_problems()

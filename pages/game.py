@@ -10,8 +10,7 @@ from pages.parts.audit.controls import LINK_TITLES, build, form
 from pages.parts.frame.page import control, head, pair, tab, verdict
 from pages.parts.ui import controls
 
-controls.on_page("game.py", LINK_TITLES)
-head("game")
+head("game", LINK_TITLES)
 fields = form(control(), game=True)
 controls.link_problems()
 spec, problem = build(fields)

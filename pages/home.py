@@ -6,11 +6,9 @@ from pages.parts.frame.page import control, head, observations, tab, verdict
 from pages.parts.home import LINK_TITLES, epsilon_slider, form
 from pages.parts.ui import controls, deployments, glossary, on_screen
 
-controls.on_page("home.py", LINK_TITLES)
+head("home", LINK_TITLES)
 with controls.settings():
     mechanism, seed = form()
-
-head("home")
 with control():
     epsilon = epsilon_slider()
     drag.follow(
@@ -22,7 +20,6 @@ with control():
         playing="Play",
         reverse=True,
     )
-controls.link_problems()
 verdict(home.verdict(epsilon, mechanism, seed))
 home.privacy_and_cost(epsilon, mechanism, seed)
 observations(home.observations(epsilon, mechanism, seed))

@@ -9,8 +9,7 @@ from pages.parts.ui import controls, glossary
 
 VIEWS = {"learn": "Take a lesson", "teach": "Teach a class"}
 
-controls.on_page("lessons.py", {"l_view": VIEWS})
-head("lessons")
+head("lessons", {"l_view": VIEWS})
 with control():
     view = controls.segments("View", "l_view", VIEWS, "learn", label_visibility="collapsed")
 done = lessons().get(st.query_params.get("done", ""))
@@ -24,4 +23,3 @@ else:
 overview.curve()
 tab("Notebooks", "notebooks", overview.offer)
 tab("Glossary", "glossary", glossary.all_words)
-controls.link_problems()

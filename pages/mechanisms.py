@@ -9,8 +9,7 @@ from pages.parts.mechanisms import sections, texts
 from pages.parts.mechanisms.controls import LINK_TITLES, form
 from pages.parts.ui import controls
 
-controls.on_page("mechanisms.py", LINK_TITLES)
-head("mechanisms")
+head("mechanisms", LINK_TITLES)
 row = control()
 with row:
     request = form()

@@ -8,8 +8,7 @@ from pages.parts.ui import controls
 
 KINDS = {"numbers": "A statistic", "model": "A model", "project": "Several statistics"}
 PANELS = {"numbers": statistic_panel, "model": model_panel, "project": project_panel}
-controls.on_page("plan.py", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES, **PROJECT_TITLES})
-head("plan")
+head("plan", {"n_kind": KINDS, **LINK_TITLES, **MODEL_TITLES, **PROJECT_TITLES})
 row = control()
 
 with row:

@@ -5,22 +5,19 @@ import streamlit as st
 from dpmc_core.experiments.store.store import StoreError
 from pages.parts.frame.page import head, tab
 from pages.parts.runs import session, view
-from pages.parts.runs import view as runs_view
-from pages.parts.runs.view import titles
 from pages.parts.server import run_store, user_data
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls
 
 AT_ONCE = 200
 
-controls.on_page("runs.py", {f"r_{column}": names for column, names in titles().items()})
-head("runs")
+head("runs", {f"r_{column}": names for column, names in view.titles().items()})
 
 
 def main() -> None:
     """The page, given a store and a tab of its own."""
     if edge.in_another_site():
-        runs_view.only_in_a_tab()
+        view.only_in_a_tab()
         return
     try:
         store = run_store.store()
@@ -36,21 +33,21 @@ def main() -> None:
             :AT_ONCE
         ]
     except StoreError as error:
-        runs_view.without_store(error)
+        view.without_store(error)
         return
     note = st.session_state.pop("runs-note", "")
     if note:
         st.success(note, icon=":material/check:")
     if not total:
-        runs_view.nothing_kept(filtered=bool(where))
-    runs_view.picture(rows)
+        view.nothing_kept(filtered=bool(where))
+    view.picture(rows)
     named = [key for key in st.query_params.get("runs", "").split(",") if key]
     ticked = view.picked(rows, total, mine, of_file) if rows else []
     shown = user_data.shown_runs("")
     records = view.to_compare(shown, ticked, named[: view.MOST_COMPARED])
     if records:
         user_data.say_from_file(shown)
-        runs_view.compare(records)
+        view.compare(records)
         view.of_compared(records, shown.used)
     tab("What is kept here", "about", about)
     tab("Session", "session", lambda: session.offer(opened, problem))

@@ -11,15 +11,13 @@ import streamlit as st
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace
 from dpmc_core.metrics import Comparison
 from dpmc_core.privacy import guess_bound
 from dpmc_core.wording import power, three
 from pages.parts.frame import drag, presenter
 from pages.parts.frame.page import pair
 from pages.parts.ui import controls, declared, densities, glossary, on_screen, pictures
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import draw, show
+from pages.parts.ui.figures import draw, of_values, show
 from pages.parts.ui.looks import IDENTITY, SOME_NOISE
 
 EPSILONS = (
@@ -60,7 +58,7 @@ def epsilon_slider() -> float:
 def frame(epsilon: float, mechanism: str, seed: int) -> drag.Frame:
     """What follows the slider."""
     figures = {
-        "attackers": attackers(0.5, guess_bound(epsilon, DELTA)),
+        "attackers": attackers(guess_bound(epsilon, DELTA)),
         "home-picture": panels(mechanism, epsilon, seed)[0],
     }
     return drag.Frame(verdict(epsilon, mechanism, seed), figures)
@@ -76,13 +74,13 @@ def _odds(chance: float, most: str) -> str:
     return f"right {most}{100 * chance:.0f} times in 100"
 
 
-@drawn_once.of_values
-def attackers(before: float, after: float) -> go.Figure:
-    """Two blocks of 100 dots, as many filled as the attacker is right in 100 tries.
-
-    The chances are those without any release (``before``) and with one (``after``).
+@of_values
+def attackers(chance: float) -> go.Figure:
+    """Two blocks of 100 dots, as many filled as the attacker is right in 100 tries: without any
+    release, and after one that leaves this ``chance``.
     """
     k = np.arange(_SIDE * _SIDE)
+    blocks = (("Without a release", "", 0.5, 0.0), ("After a release", "≤ ", chance, 11.5))
     fig = go.Figure(
         layout={
             "height": 300,
@@ -99,14 +97,11 @@ def attackers(before: float, after: float) -> go.Figure:
                     "yanchor": "bottom",
                     "font": {"size": 14},
                 }
-                for title, most, chance, left in (
-                    ("Without a release", "", before, 0),
-                    ("After a release", "≤ ", after, 11.5),
-                )
+                for title, most, chance, left in blocks
             ],
         }
     )
-    for chance, left in ((before, 0.0), (after, 11.5)):
+    for _, _, chance, left in blocks:
         right = k < round(100 * chance)
         for name, chosen, colour, symbol in (
             ("guesses right", right, "#0072B2", "circle"),
@@ -183,7 +178,7 @@ def both_pictures(mechanism: str, epsilon: float, seed: int) -> tuple[Picture, P
     return picture("none", 1.0, seed), picture(mechanism, epsilon, seed)
 
 
-@drawn_once.of_values
+@of_values
 def panels(mechanism: str, epsilon: float, seed: int) -> tuple[go.Figure, pd.DataFrame]:
     """Draw the truth and the matrix completed without and with noise; and numbers."""
     clean, noisy = both_pictures(mechanism, epsilon, seed)
@@ -203,17 +198,14 @@ def make_ahead(seed: int = 0) -> None:
         time.sleep(_PAUSE)
 
 
-_SURE = 99.5  # right guesses in 100 that would be written as 100
-
-
 def verdict(epsilon: float, mechanism: str, seed: int) -> str:
     """Say how well the best attacker guesses, and how well ratings are predicted."""
-    chance, noisy = 100 * guess_bound(epsilon, DELTA), picture(mechanism, epsilon, seed)
+    chance, noisy = guess_bound(epsilon, DELTA), picture(mechanism, epsilon, seed)
     beyond = noisy.beyond.than("averages")
-    if chance >= _SURE:
+    if chance >= _SURE_CHANCE:
         clause = "an attacker may be all but certain that you are in the data"
     else:
-        clause = f"an attacker guesses right at most {chance:.0f} times in 100"
+        clause = f"an attacker guesses right at most {100 * chance:.0f} times in 100"
     return f"At ε = {epsilon:g}, {clause}; predictions are {beyond} (one draw)."
 
 
@@ -225,7 +217,7 @@ def privacy_and_cost(epsilon: float, mechanism: str, seed: int) -> None:
     with left:
         st.markdown("**Privacy**: the attacker's guesses")
         draw(
-            attackers(0.5, chance),
+            attackers(chance),
             "attackers",
             f"Without a release an attacker guesses right 50 times in 100; with ε = {epsilon:g} "
             f"at most {100 * chance:.0f} times.",
@@ -297,11 +289,7 @@ def method(epsilon: float) -> None:
 
 def noises(epsilon: float) -> None:
     """Draw the three kinds of noise at this ε."""
-    trio = [
-        Huber.with_epsilon(epsilon, 1.0),
-        Laplace.with_epsilon(epsilon, 1.0),
-        Gaussian.with_epsilon(epsilon, 1.0, delta=1e-5),
-    ]
+    trio = densities.at_equal("epsilon", epsilon, delta=DELTA)
     sds = ", ".join(f"{IDENTITY[m.name].title} {three(m.std)}" for m in trio)
     show(
         densities.densities(trio),

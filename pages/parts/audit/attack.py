@@ -20,6 +20,7 @@ from dpmc_core.wording import power, three
 from pages.parts.audit import charts
 from pages.parts.audit.attacked import in_words, two_datasets
 from pages.parts.audit.controls import DELTAS
+from pages.parts.frame import python_lines
 from pages.parts.frame.page import observations, tab, verdict
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import jobs, sandbox
@@ -35,13 +36,12 @@ _BUTTON = Button(
     flag="audit",
     used_key="audit-linked",
     changed="The settings have changed since this attack; press *Attack* to use them.",
-    quiet=True,
     strict=False,
 )
 
 
 def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
-    """Draw the panel; what is wrong with the settings stands higher on the page."""
+    """Draw the panel."""
     draw_panel(
         Panel(
             kind="audit",
@@ -49,10 +49,9 @@ def attack(spec: AuditSpec | None, problem: str, row: DeltaGenerator) -> None:
             problem=problem,
             step="step" if spec is not None and spec.canaries else "output",
             so_far=so_far,
-            show=lambda job: result_of(job.results[0], "Attacked"),
+            show=lambda results: result_of(results[0], "Attacked"),
             example=lambda: example(spec),
             while_running=lambda job: _going_on(job, spec),
-            ended=_ended,
             row=row,
             button=_BUTTON,
         )
@@ -65,19 +64,6 @@ def _going_on(job: jobs.Job, spec: AuditSpec | None) -> None:
         st.info(
             f"The settings have changed. The attack going on is still: {in_words(job.specs[0])}.",
             icon=":material/update:",
-        )
-
-
-def _ended(job: jobs.Job) -> None:
-    """Say why an attack ended before its time."""
-    if job.state == "failed":
-        controls.show_error(job.error)
-    if job.state == "cancelled":
-        done, total = job.progress
-        st.info(
-            f"Cancelled after {done:,} of {total:,} "
-            f"{'steps of the run' if job.specs[0].canaries else 'outputs of each dataset'}.",
-            icon=":material/stop_circle:",
         )
 
 
@@ -227,11 +213,9 @@ def _method(result: AuditResult, title: str) -> None:
     )
     _claims(result)
     early = (
-        ""
-        if result.finished
-        else f"Stopped early, after {result.looked_at:,} outputs: the looks were planned, and "
+        f"Stopped early, after {result.looked_at:,} outputs: the looks were planned, and "
         "share that probability, so stopping costs no confidence. "
-    )
+    ) * (not result.finished)
     st.caption(
         "Exact binomial (Clopper–Pearson) bounds on outputs that no "
         f"rule was chosen on; with probability at most {1 - bound.confidence:.2g} the bound is "
@@ -284,11 +268,8 @@ def _curve(result: AuditResult, test: CurveTest) -> None:
             f"{three(result.epsilon_if_gaussian)}."
         )
     st.markdown(text)
-    show(
-        charts.claimed_and_measured(result.attack, result.claimed_curve),
-        "claimed-curve",
-        text.replace("**", ""),
-    )
+    curve = charts.claimed_and_measured(result.attack, result.claimed_curve)
+    show(curve, "claimed-curve", text.replace("**", ""))
 
 
 def _claims(result: Audited) -> None:
@@ -307,8 +288,7 @@ def _claims(result: Audited) -> None:
 
 def _export(result: Audited) -> None:
     download("Audit (JSON)", "dpmc-audit.json", result.summary)
-    code(result.spec.command(), "bash")
-    code(result.spec.python(), "python")
+    python_lines.elsewhere("The attack", result.spec)
 
 
 _OUTPUTS_AUDITED = "y_audited"

@@ -131,25 +131,20 @@ def _level(name: str, height: float, colour: str, dash: str, most: int) -> Line:
 
 def published_parts(output: FloatArray, rank: int) -> go.Figure:
     """The learned parts of one run, as the attacker sees them."""
-    return _sheet(output.reshape(-1, rank), rank, 180)
+    return picture(tiles(output.reshape(-1, rank), pictures()[0].shape, rank), 180)
 
 
 def two_sets() -> go.Figure:
     """The two sets of tiny pictures, one in each row."""
-    both = np.concatenate([np.asarray(samples.values) for samples in pictures()], axis=1)
-    return _sheet(both, both.shape[1] // 2, 150)
-
-
-def _sheet(columns: FloatArray, across: int, height: int) -> go.Figure:
-    shape = pictures()[0].shape
-    assert shape is not None  # pictures have one
-    return picture(tiles(columns, shape, across), height)
+    first, second = (np.asarray(samples.values) for samples in pictures())
+    both = np.concatenate([first, second], axis=1)
+    return picture(tiles(both, pictures()[0].shape, first.shape[1]), 150)
 
 
 def two_tables(tables: tuple[Ratings, Ratings], titles: tuple[str, str]) -> Drawn:
     """The neighbouring tables of ratings beside each other; the cells that differ are framed."""
     grids = [one.table(one.values).toarray() for one in tables]  # 0 where nothing is rated
-    people, films = people_names(), film_names()
+    people, films = _names()
     fig = make_subplots(1, 2, subplot_titles=titles, shared_yaxes=True, horizontal_spacing=0.06)
     for column, grid in enumerate(grids, start=1):
         at = {"row": 1, "col": column}
@@ -194,25 +189,15 @@ def number_line(published: float, truths: tuple[float, float], spread: float) ->
     fig = figure("published number", "", height=170)
     fig.update_xaxes(range=[truths[1] - reach, truths[0] + reach])
     fig.update_yaxes(visible=False, range=[0, 1])
-    for name, truth, colour, side in (
-        ("with Alice", truths[0], IN, "left"),
-        ("without", truths[1], OUT, "right"),
+    for name, truth, colour, dash, side, shift in (
+        ("with Alice", truths[0], IN, "solid", "left", 6),
+        ("without", truths[1], OUT, "dash", "right", -6),
     ):
-        fig.add_shape(
-            type="line",
-            x0=truth,
-            x1=truth,
-            y0=0.35,  # above the published number, which would be crossed
-            y1=1,
-            line={"color": colour, "width": 2, "dash": "solid" if side == "left" else "dash"},
-        )
-        fig.add_annotation(
-            x=truth,
-            y=0.92,
-            text=f"{truth:g} {name}",
-            xanchor=side,
-            xshift=6 if side == "left" else -6,
-        )
+        line = {"color": colour, "width": 2, "dash": dash}
+        # above the published number, which would be crossed
+        fig.add_shape(type="line", x0=truth, x1=truth, y0=0.35, y1=1, line=line)
+        text = f"{truth:g} {name}"
+        fig.add_annotation(x=truth, y=0.92, text=text, xanchor=side, xshift=shift)
     fig.add_scatter(
         x=[published],
         y=[0.4],
@@ -260,7 +245,7 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
 
     Alice's film C framed where it is in question.
     """
-    people, films = people_names(), film_names()
+    people, films = _names()
     rows, columns = people[0 if spec.view == "matrix" else 1 :], films
     if spec.view == "factors":
         rows = [*rows, *films]
@@ -292,16 +277,11 @@ def published_matrix(spec: AuditSpec, output: FloatArray) -> Drawn:
     return fig, pd.DataFrame(matrix, index=rows, columns=columns)
 
 
-def people_names() -> list[str]:
-    """Alice and the others, in the order of the tables."""
+def _names() -> tuple[list[str], list[str]]:
+    """Alice and the others, and the films, in the order of the tables."""
     table, _ = neighbours("rating")
-    return ["Alice" if user == ALICE else f"person {user + 1}" for user in range(table.n_users)]
-
-
-def film_names() -> list[str]:
-    """The films, in the order of the tables."""
-    table, _ = neighbours("rating")
-    return [f"film {chr(65 + item)}" for item in range(table.n_items)]
+    people = ["Alice" if user == ALICE else f"person {user + 1}" for user in range(table.n_users)]
+    return people, [f"film {chr(65 + item)}" for item in range(table.n_items)]
 
 
 def axis_of(result: AuditResult) -> str:
@@ -337,16 +317,9 @@ def claimed_and_measured(attack: Attack, claimed_curve: FloatArray) -> Drawn:
     claimed = Identity("claimed: at most", OUT, "solid")
     curve(fig, claimed, 100 * alarms, 100 * (1 - misses))
     boxes = _boxes(attack)
+    look = {"line": {"color": IN, "width": 1.5}, "fillcolor": "rgba(0,114,178,0.25)"}
     for left, right, low, high in boxes.to_numpy():
-        fig.add_shape(
-            type="rect",
-            x0=left,
-            x1=right,
-            y0=low,
-            y1=high,
-            line={"color": IN, "width": 1.5},
-            fillcolor="rgba(0,114,178,0.25)",
-        )
+        fig.add_shape(type="rect", x0=left, x1=right, y0=low, y1=high, **look)
     fig.add_scatter(
         x=boxes.iloc[:, :2].mean(axis=1),
         y=boxes.iloc[:, 2:].mean(axis=1),
@@ -364,13 +337,9 @@ def _boxes(attack: Attack) -> pd.DataFrame:
     cuts = np.unique(np.quantile(pooled, np.linspace(0.03, 0.97, 9)))
     error = (1 - attack.bound.confidence) / 4  # of each of the four sides of a box
     upwards = float(np.mean(attack.scores_in)) >= float(np.mean(attack.scores_out))
-    rows = []
-    for cut in cuts:
-        shares: list[float] = []
-        for scores in (attack.scores_out, attack.scores_in):
-            hits = int(np.count_nonzero(scores > cut if upwards else scores <= cut))
-            low, high = clopper_pearson(hits, len(scores), error)
-            shares += [100 * float(low), 100 * float(high)]
-        rows.append(shares)
-    names = ["false alarms from (%)", "to (%)", "found from (%)", "up to (%)"]
-    return pd.DataFrame(rows, columns=names)
+    ends: list[FloatArray] = []
+    for scores in (attack.scores_out, attack.scores_in):
+        beyond = scores[:, None] > cuts if upwards else scores[:, None] <= cuts
+        ends += clopper_pearson(beyond.sum(axis=0), len(scores), error)
+    names = ("false alarms from (%)", "to (%)", "found from (%)", "up to (%)")
+    return pd.DataFrame({name: 100 * end for name, end in zip(names, ends, strict=True)})

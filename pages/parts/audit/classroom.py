@@ -28,11 +28,12 @@ from pages.parts.audit.room import (
     unbiased,
 )
 from pages.parts.frame.page import control, pair, tab, verdict
+from pages.parts.frame.share import server_address
 from pages.parts.server import visits
 from pages.parts.server.layers.early import COOKIE
 from pages.parts.ui import controls
 from pages.parts.ui.figures import Drawn, bars, draw, figure
-from pages.parts.ui.looks import Identity
+from pages.parts.ui.looks import Identity, intervals
 from pages.parts.ui.series import Line, named_lines
 
 CODE = "code"  # in the address
@@ -62,7 +63,7 @@ def draw_page(polls: Mapping[str, Question]) -> bool:
         try:
             room = room_of(text, st.session_state.setdefault(_TRIES, []), _visit())
         except RoomError as error:
-            st.warning(controls.plain(str(error)), icon=":material/link_off:")
+            st.warning(controls.plain(error), icon=":material/link_off:")
             st.query_params.pop(CODE)  # else it would be tried again whenever the page is drawn
     if room is None:
         _entrance()
@@ -86,7 +87,7 @@ def _entrance() -> None:
             try:
                 _enter(open_room(_visit()[0]).code)
             except RoomError as error:
-                st.warning(controls.plain(str(error)), icon=":material/block:")
+                st.warning(controls.plain(error), icon=":material/block:")
     if join or code:
         _enter(code)
     tab("Method", "method", lambda: st.markdown(_METHOD))
@@ -102,11 +103,6 @@ def _enter(code: str) -> None:
     st.session_state.pop("class-code", None)
     st.query_params[CODE] = code
     st.rerun()
-
-
-def _address(room: Room) -> str:
-    base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
-    return f"{base}/classroom?{CODE}={room.code}"
 
 
 def _projector(room: Room, polls: Mapping[str, Question]) -> None:
@@ -128,7 +124,7 @@ def _projector(room: Room, polls: Mapping[str, Question]) -> None:
         )
     if ask and question is not None:
         room.ask(question)
-    address = _address(room)
+    address = f"{server_address()}/classroom?{CODE}={room.code}"
     verdict(f"Room **{room.code}**: scan, or open *Class* on this site and enter the code.")
     left, right = pair()
     with left:
@@ -261,7 +257,7 @@ def _over_rounds(room: Room) -> Drawn:
     shares = np.array([share_of(r.right, len(r.answers)) for _, r in played])
     most = [100 * Rounds(r.question.audit).bound for _, r in played if r.question.audit]
     middle, low, high = 100 * shares.reshape(-1, 3).T
-    error = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
+    error = intervals(high - middle, symmetric=False, arrayminus=middle - low)
     lines = [
         Line(Identity("ε allows", OUT, "dash", "line-ew-open"), numbers, most),
         Line(
@@ -306,7 +302,7 @@ def _phone(room: Room) -> None:
     try:
         seat = room.seat(*_visit())
     except RoomError as error:
-        st.warning(controls.plain(str(error)), icon=":material/event_seat:")
+        st.warning(controls.plain(error), icon=":material/event_seat:")
         return
     verdict(f"You sit in room {room.code}. Nobody learns who you are.")
     st.fragment(_seated, run_every=_ON_PHONES)(room, seat)
@@ -351,7 +347,7 @@ def _answer(room: Room, number: int, seat: int, option: int) -> None:
     try:
         room.answer(number, seat, option)
     except RoomError as error:
-        st.session_state[_PROBLEM] = controls.plain(str(error))
+        st.session_state[_PROBLEM] = controls.plain(error)
 
 
 def _became(here: Round, seat: int, answer: int) -> str:

@@ -18,7 +18,7 @@ from dpmc_core.experiments.tasks.audit_spec import (
 from dpmc_core.experiments.tasks.audit_spec import TARGETS as ATTACKED
 from dpmc_core.experiments.tasks.audit_targets import claimed_release
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
-from pages.parts.server import user_data as own_data
+from pages.parts.server import user_data
 from pages.parts.ui import controls, declared, links
 from pages.parts.ui.looks import IDENTITY
 
@@ -69,8 +69,8 @@ LINK_TITLES: links.LinkTitles = {
     "x_neighbours": NEIGHBOUR_TITLES,
     "x_view": VIEW_TITLES,
     "x_user_view": USER_VIEWS,
-    "x_ratings": lambda: _TABLE | own_data.linked("ratings"),
-    "x_samples": lambda: _PICTURES | own_data.linked("images", "documents"),
+    "x_ratings": lambda: _TABLE | user_data.linked("ratings"),
+    "x_samples": lambda: _PICTURES | user_data.linked("images", "documents"),
     "y_delta": DELTAS,
 }
 
@@ -165,7 +165,7 @@ def _dataset(target: str, *, record: bool = True) -> dict[str, Any]:
     images = target in FACTOR_TARGETS
     key, synthetic = ("x_samples", _PICTURES) if images else ("x_ratings", _TABLE)
     holds = ("images", "documents") if images else ("ratings",)
-    dataset = controls.choice("Data", key, synthetic | own_data.menu(*holds), _MADE)
+    dataset = controls.choice("Data", key, synthetic | user_data.menu(*holds), _MADE)
     if dataset == _MADE:
         return {}
     if not record:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy.account import METHODS, Account
 from dpmc_core.privacy.compare import DpalsCount, price
 from dpmc_core.wording import power, three
@@ -236,23 +236,3 @@ def dpals_table(counts: Sequence[DpalsCount]) -> pd.DataFrame:
         "derived_exact": "the same, exact",
     }
     return pd.DataFrame(counts).rename(columns=titles)
-
-
-def at_equal(
-    by: str, value: float, alpha: float, sensitivity: float, delta: float
-) -> list[Mechanism]:
-    """Huber, Laplace and Gaussian noise of equal ``by``.
-
-    Variance, or ε of one release at ``sensitivity``.
-    """
-    if by == "variance":
-        return [
-            Huber.with_variance(value, alpha=alpha),
-            Laplace.with_variance(value),
-            Gaussian.with_variance(value),
-        ]
-    return [
-        Huber.with_epsilon(value, sensitivity, alpha=alpha),
-        Laplace.with_epsilon(value, sensitivity),
-        Gaussian.with_epsilon(value, sensitivity, delta=delta),
-    ]

@@ -1,11 +1,9 @@
 """The question of the *Budget* page: its controls, and what it counts.
 
-The usual question, its releases and their counts, the usual counts made before anybody asks, and
-the controls that ask another.
+The usual question, its releases and their counts, and the controls that ask another.
 """
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -13,13 +11,11 @@ import streamlit as st
 from dpmc_core.config import Settings
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger, Release, Statement, least_noise, state
-from dpmc_core.privacy.compare import dpals_counts, epsilon_curve, variance_curve
-from pages.parts.budget.charts import COUNTS, NEEDED_COUNTS, at_equal
-from pages.parts.budget.stories import paper_statements
+from dpmc_core.privacy.compare import epsilon_curve, variance_curve
+from pages.parts.budget.charts import COUNTS, NEEDED_COUNTS
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
-
-_PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
+from pages.parts.ui.densities import at_equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +43,10 @@ class Question:
 
     def mechanisms(self) -> list[Mechanism]:
         """The noises at equal ``by``."""
-        return at_equal(self.by, self.amount, self.alpha, self.sensitivity, self.delta)
+        return self._at_equal(self.by, self.amount)
+
+    def _at_equal(self, by: str, value: float) -> list[Mechanism]:
+        return at_equal(by, value, sensitivity=self.sensitivity, delta=self.delta, alpha=self.alpha)
 
     def release(self, noise: Mechanism) -> Release:
         """One release of the chosen run with this noise."""
@@ -76,10 +75,9 @@ class Question:
         What a budget needs does not depend on the noise one started from, so that these are
         searched once.
         """
-        noises = at_equal(
-            "variance", 100 * self.sensitivity**2, self.alpha, self.sensitivity, self.delta
-        )
-        return [self.release(noise) for noise in noises]
+        return [
+            self.release(noise) for noise in self._at_equal("variance", 100 * self.sensitivity**2)
+        ]
 
     def curve(self, noise: Mechanism) -> tuple[float, ...]:
         """ε at δ after each of ``COUNTS`` releases."""
@@ -100,34 +98,13 @@ class Question:
     def least(self, shape: Release) -> Mechanism:
         """The least noise with which all releases together keep to the target."""
         whole = Ledger((replace(shape, count=self.count),))
-        return (
-            least_noise(whole, self.target, self.delta, tolerance=1e-4, quick=True)
-            .releases[0]
-            .mechanism
-        )
+        least = least_noise(whole, self.target, self.delta, tolerance=1e-4, quick=True)
+        return least.releases[0].mechanism
 
 
 USUAL = Question()
 # how many releases the slider offers
 MANY = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000)
-
-
-def make_ahead() -> None:
-    """The counts of the page as it opens, one after the other and not in a hurry."""
-    for noise in USUAL.mechanisms():
-        USUAL.curve(noise)
-        USUAL.statement(noise)
-        time.sleep(_PAUSE)
-    for count in MANY:
-        for noise in USUAL.mechanisms():
-            replace(USUAL, count=count).statement(noise)
-        time.sleep(_PAUSE)
-    for shape in USUAL.shapes():
-        USUAL.needed(shape)
-        USUAL.least(shape)
-        time.sleep(_PAUSE)
-    paper_statements(USUAL.delta)
-    dpals_counts()
 
 
 RUNS = {

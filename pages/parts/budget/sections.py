@@ -20,6 +20,7 @@ from dpmc_core.wording import JsonObject, power, three
 from pages.parts.budget import charts, stories
 from pages.parts.budget.controls import DEFINITIONS, MANY, MODES, Question
 from pages.parts.frame import drag, python_lines
+from pages.parts.frame.page import cards, caveats
 from pages.parts.frame.upload import OF_THE_FILE, ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, densities, on_screen
@@ -165,23 +166,17 @@ def method(counts: Counts) -> None:
 
 def statements(counts: Counts) -> None:
     """Draw what each noise spends, side by side."""
-    for column, named in zip(st.columns(3), counts.named, strict=True):
-        with column:
-            statement_card(*named)
+    for named in cards(counts.named):
+        statement_card(*named)
 
 
 def attackers(counts: Counts) -> None:
     """Draw what an attacker finds who sees all releases with each noise."""
-    with st.spinner("Composing the privacy losses…"):
-        figure, numbers, sentence = densities.attackers(
-            [counts.question.ledger(noise) for noise in counts.mechanisms]
-        )
-    st.markdown(sentence)
-    show(figure, "attackers", sentence, numbers)
-    st.caption(
+    densities.show_attackers(
+        [counts.question.ledger(noise) for noise in counts.mechanisms],
         f"After all {counts.question.count:,} releases: no rule that tells “in” from “out” lies "
         "above its noise's line (the trade-off function, f-DP). Gaussian noise exactly; the others "
-        "by their privacy loss distribution, a bound."
+        "by their privacy loss distribution, a bound.",
     )
 
 
@@ -307,19 +302,16 @@ def choice(counts: Counts) -> None:
 
 def statement_card(title: str, statement: Statement) -> None:
     """Draw one statement: what it protects, how counted, in odds."""
-    with st.container(border=True):
-        st.markdown(f"**{title}**")
-        at = f"at δ = {power(statement.delta)}" if statement.delta else "that never fails (δ = 0)"
-        st.metric(
-            f"{'nominal' if statement.nominal else 'guaranteed'} ε of {statement.draws:,} releases "
-            f"{at}",
-            three(statement.epsilon),
-        )
-        st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
-        st.caption(f"{statement.odds} The tab *Attacker* draws the best attack on this noise.")
-        st.caption(
-            f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}."
-        )
+    st.markdown(f"**{title}**")
+    at = f"at δ = {power(statement.delta)}" if statement.delta else "that never fails (δ = 0)"
+    st.metric(
+        f"{'nominal' if statement.nominal else 'guaranteed'} ε of {statement.draws:,} releases "
+        f"{at}",
+        three(statement.epsilon),
+    )
+    st.caption(f"One release: ε = {three(statement.epsilon_per_draw)}.")
+    st.caption(f"{statement.odds} The tab *Attacker* draws the best attack on this noise.")
+    st.caption(f"Unit: one {statement.unit}; neighbours: {statement.neighbours}. {statement.how}.")
 
 
 def methods(counts: Counts) -> None:
@@ -339,8 +331,7 @@ def methods(counts: Counts) -> None:
             "\\* rests on a proof in this project (docs/huber-composition.md) that has not been "
             "peer-reviewed. By published results alone: " + published + "."
         )
-    for caveat in first.caveats[:1] if counts.question.run == "own" else first.caveats[1:3]:
-        st.caption(f":material/warning: {caveat}")
+    caveats(first.caveats[:1] if counts.question.run == "own" else first.caveats[1:3])
 
 
 def price_and_need(counts: Counts, shapes: list[Release]) -> None:
@@ -349,7 +340,7 @@ def price_and_need(counts: Counts, shapes: list[Release]) -> None:
     with left:
         _price(counts.question, counts.mechanisms[0])
     with right:
-        _needed(counts.question, counts.mechanisms, shapes)
+        _needed(counts, shapes)
 
 
 def _price(question: Question, huber: Mechanism) -> None:
@@ -374,14 +365,15 @@ def _price(question: Question, huber: Mechanism) -> None:
     )
 
 
-def _needed(question: Question, mechanisms: list[Mechanism], shapes: list[Release]) -> None:
+def _needed(counts: Counts, shapes: list[Release]) -> None:
+    question = counts.question
     st.subheader(f"Which noise is least for ε = {three(question.target)}?", anchor=False)
     try:
         with st.spinner("Searching the least noise for each number of releases…"):
             variances = [question.needed(shape) for shape in shapes]
-        winners = stories.least_by_count(variances, mechanisms)
+        winners = stories.least_by_count(variances, counts.mechanisms)
         show(
-            charts.needed(variances, mechanisms, question.target),
+            charts.needed(variances, counts.mechanisms, question.target),
             "needed",
             f"Variance that each noise needs for the budget. {winners}",
         )
@@ -401,14 +393,28 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
         f"How much noise buys ε = {three(question.target)} for {question.count:,} releases?",
         anchor=False,
     )
-    rows = _least_of_each(question, counts.titles, shapes)
+    rows: list[JsonObject] = []
+    with st.spinner("Searching the least noise…"):
+        for title, shape in zip(counts.titles, shapes, strict=True):
+            try:
+                noise = question.least(shape)
+            except DPMCError as error:
+                st.warning(controls.plain(error))
+                continue
+            rows.append(
+                {"noise": title, "standard deviation": noise.std, "variance": noise.variance}
+            )
     if not rows:
         return
+    least = min(row["variance"] for row in rows)
     show_table(
-        rows,
+        [{**row, "times the least variance": row["variance"] / least} for row in rows],
         f"Least noise of each family for ε = {question.target:g} at δ = "
         f"{power(question.delta)} over {question.count:,} releases.",
-        column_config={c: st.column_config.NumberColumn(format="%.4g") for c in list(rows[0])[1:]},
+        column_config={
+            name: st.column_config.NumberColumn(format="%.4g")
+            for name in ("standard deviation", "variance", "times the least variance")
+        },
     )
     st.caption(
         f"The least noise with which {question.count:,} releases at Δ = "
@@ -418,33 +424,16 @@ def least_noise(counts: Counts, shapes: list[Release]) -> None:
     )
 
 
-def _least_of_each(
-    question: Question, titles: list[str], shapes: list[Release]
-) -> list[JsonObject]:
-    rows: list[JsonObject] = []
-    with st.spinner("Searching the least noise…"):
-        for title, shape in zip(titles, shapes, strict=True):
-            try:
-                noise = question.least(shape)
-            except DPMCError as error:
-                st.warning(controls.plain(error))
-                continue
-            rows.append(
-                {"noise": title, "standard deviation": noise.std, "variance": noise.variance}
-            )
-    least = min((row["variance"] for row in rows), default=1.0)
-    return [{**row, "times the least variance": row["variance"] / least} for row in rows]
-
-
 def findings(counts: Counts) -> None:
     """Tell where the papers count otherwise, with live numbers."""
     question = counts.question
-    by_name = {
-        noise.name: statement
+    (of_huber,) = (
+        statement
         for noise, statement in zip(counts.mechanisms, counts.statements, strict=True)
-    }
+        if noise.name == "huber"
+    )
     variance = question.amount if question.by == "variance" else 2.0
-    stories.tell(by_name, variance, question.alpha, question.sensitivity, question.delta)
+    stories.tell(of_huber, variance, question.alpha, question.sensitivity, question.delta)
 
 
 _COUNTED = "u_counted"
@@ -470,13 +459,13 @@ def _count(name: str, content: bytes, delta: float) -> None:
             "Accounting for the ledger…",
             lambda: sandbox.read_file(account, *request),
         )
-        statement_card(controls.plain(name), yours)
+        for statement in cards([yours]):
+            statement_card(controls.plain(name), statement)
         st.caption("Unit, sensitivities and whether they are derived are as the file declares.")
         show_table(
             charts.methods_table(["ε"], [yours.accounts]), "ε of your ledger by each method."
         )
-        for caveat in yours.caveats:
-            st.caption(f":material/warning: {controls.plain(caveat)}")
+        caveats(yours.caveats)
         st.markdown(_left(name, content, delta))
         st.page_link(
             "plan.py",
@@ -517,8 +506,8 @@ def export(counts: Counts) -> None:
     """Offer the ledger of each noise as a file, and the command that counts it."""
     question = counts.question
     for title, noise in zip(counts.titles, counts.mechanisms, strict=True):
-        ledger = Ledger((replace(question.release(noise), count=question.count),))
-        download(f"Ledger, {title} (JSON)", f"dpmc-ledger-{title.lower()}.json", ledger.as_dict())
+        ledger = question.ledger(noise).as_dict()
+        download(f"Ledger, {title} (JSON)", f"dpmc-ledger-{title.lower()}.json", ledger)
     code(
         f"python -m dpmc_core account --ledger dpmc-ledger-huber.json --delta {question.delta:g}",
         "bash",

@@ -8,8 +8,9 @@ Sentences written from accounts, and one fold per finding, whose words are
 
 import math
 import string
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,13 +19,23 @@ import streamlit as st
 from dpmc_core.experiments.studies.spec import overall_epsilon
 from dpmc_core.factorization.published import paper_sigma
 from dpmc_core.facts import facts, typed
-from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Mechanism, textbook_gaussian_epsilon
-from dpmc_core.privacy import Ledger, Release, Statement, odds_sentence, state
+from dpmc_core.mechanisms import (
+    FAMILIES,
+    RUN_FAMILIES,
+    Gaussian,
+    Huber,
+    Mechanism,
+    textbook_gaussian_epsilon,
+)
+from dpmc_core.privacy import Statement, odds_sentence
 from dpmc_core.privacy.compare import dpals_counts, price
 from dpmc_core.wording import power, three
 from pages.parts.budget import charts as budget_charts
+from pages.parts.budget.controls import MANY, USUAL, Question
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import show_table
+
+_PAUSE = 0.3  # seconds between two counts made ahead: visitors come first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,37 +132,16 @@ def least_by_count(variances: Sequence[Sequence[float]], mechanisms: Sequence[Me
     return "Least variance, of the numbers of releases drawn: " + ", ".join(clauses) + "."
 
 
-def _paper_release(noise: Mechanism, count: int) -> Ledger:
-    release = Release(
-        what="right-hand sides of all items",
-        mechanism=noise,
-        l1_sensitivity=5.0,
-        l2_sensitivity=5.0,
-        unit="rating",
-        neighbours="replace-one",
-        coordinates=1,
-        count=count,
-        sound=False,
-        source="huber-paper, Theorem 2.1 with Δ = 5 (assumed)",
-        kind="huber-paper",
-    )
-    return Ledger((release,))
-
-
 @lru_cache(maxsize=32)
 def paper_statements(delta: float) -> list[tuple[str, float, float, float, float]]:
     """Variance 2, Δ = 5: noise, ε per draw, and ε of 50 and of 1,000 draws added up and tightest of
     1,000.
     """
     rows = []
-    for noise in (
-        Huber.with_variance(2.0),
-        Laplace.with_variance(2.0),
-        Gaussian.with_variance(2.0),
-    ):
+    for noise in (FAMILIES[name].with_variance(2.0) for name in RUN_FAMILIES):
         fifty, thousand = (
-            state(_paper_release(noise, 50), delta),
-            state(_paper_release(noise, 1000), delta),
+            Question(run="als", count=count, sensitivity=5.0, delta=delta).statement(noise)
+            for count in (50, 1000)
         )
         added, tight = thousand.accounts[0].epsilon, thousand.epsilon
         rows.append(
@@ -160,20 +150,29 @@ def paper_statements(delta: float) -> list[tuple[str, float, float, float, float
     return rows
 
 
+def make_ahead() -> None:
+    """The counts of the page as it opens, one after the other and not in a hurry."""
+    for noise in USUAL.mechanisms():
+        USUAL.curve(noise)
+        USUAL.statement(noise)
+        time.sleep(_PAUSE)
+    for count in MANY:
+        for noise in USUAL.mechanisms():
+            replace(USUAL, count=count).statement(noise)
+        time.sleep(_PAUSE)
+    for shape in USUAL.shapes():
+        USUAL.needed(shape)
+        USUAL.least(shape)
+        time.sleep(_PAUSE)
+    paper_statements(USUAL.delta)
+    dpals_counts()
+
+
 def tell(
-    by_name: Mapping[str, Statement],
-    variance: float,
-    alpha: float,
-    sensitivity: float,
-    delta: float,
+    statement: Statement, variance: float, alpha: float, sensitivity: float, delta: float
 ) -> None:
-    """One fold per finding, with live numbers and its source."""
-    huber, statement, small, large = (
-        Huber(alpha=alpha),
-        by_name["huber"],
-        dpals_counts()[4],
-        dpals_counts()[6],
-    )
+    """One fold per finding, with live numbers and its source; ``statement`` is of Huber noise."""
+    huber, small, large = Huber(alpha=alpha), dpals_counts()[4], dpals_counts()[6]
     exact = Gaussian.with_variance(variance).epsilon_at_delta(delta, sensitivity)
     two, rows = 5 * Huber.with_variance(2.0).alpha, paper_statements(delta)
     odds = {

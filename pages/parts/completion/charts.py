@@ -1,7 +1,7 @@
 """Charts of completion runs: error, predictions, and the completed matrix."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +13,7 @@ from dpmc_core.experiments import RunResult
 from dpmc_core.experiments.tasks.rate import CORNER
 from dpmc_core.metrics import clipped, top_items
 from dpmc_core.wording import not_computed, three
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.figures import Drawn, figure, of_results
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, Identity, curve, intervals, name_above
 from pages.parts.ui.pictures import heat_map
 from pages.parts.ui.series import Line, named_lines
@@ -45,7 +44,7 @@ class Named:
         return look_of(self.letter, f"{self.letter} · {self.short or self.title}")
 
 
-@drawn_once.of_results
+@of_results
 def rmse_curves(results: Sequence[Named], clip: bool) -> Drawn:
     """Held-out RMSE per iteration with 95 % bands over the held-out ratings.
 
@@ -62,7 +61,7 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
     fig = figure("iteration", title, height=height)
     rows, lines = [], []
     last, top = 1, 0.0
-    longest = max((named.result.final.iteration for named in results), default=1)
+    longest = max(named.result.final.iteration for named in results)
     for named in results:
         metrics = named.result.metrics
         x = np.array([m.iteration for m in metrics])
@@ -91,17 +90,18 @@ def rmse_until(results: Sequence[Named], clip: bool, iteration: float) -> Drawn:
             }
             for m in metrics
         ]
-    levels = _best_baseline(results[0].result) if results else {}
+    first = results[0].result
+    name = first.best_baseline
+    levels = {f"best baseline: {name}": first.baselines[name]}
     # the first iterations of a random start can be far off: keep the eye on where it settles
     reached = [
         *(m.test_rmse for named in results for m in named.result.metrics),
         *(m.test_rmse_clipped for named in results for m in named.result.metrics),
         *levels.values(),
     ]
-    if results:
-        top = max(top, *levels.values())
-        top = max(top, min(max(reached), 2.5 * top))
-        fig.update_yaxes(range=(max(0.0, min(reached) * 0.93), top * 1.08))
+    top = max(top, *levels.values())
+    top = max(top, min(max(reached), 2.5 * top))
+    fig.update_yaxes(range=(max(0.0, min(reached) * 0.93), top * 1.08))
     # no half iterations
     fig.update_xaxes(range=[0.8, last + 0.4], dtick=1 if last <= 10 else None)
     named_lines(fig, lines, levels)
@@ -121,12 +121,7 @@ def _spent(result: RunResult, longest: int) -> dict[str, object]:
     return {"mode": "lines+markers+text", "text": texts, "textposition": "top center"}
 
 
-def _best_baseline(result: RunResult) -> dict[str, float]:
-    name = result.best_baseline
-    return {f"best baseline: {name}": result.baselines[name]}
-
-
-@drawn_once.of_results
+@of_results
 def completed(results: Sequence[Named]) -> Drawn | None:
     """Truth beside each completed matrix, for synthetic data, and their errors below: the first
     users and items. None without truth.
@@ -154,7 +149,7 @@ def _completed(results: Sequence[Named], pictures: Sequence[FloatArray]) -> Draw
     return heat_map([("truth", whole), *panels], float(low), float(high), below=errors)
 
 
-@drawn_once.of_results
+@of_results
 def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     """Mean prediction with the middle 80 % for each actual rating (rounded to halves), clipped
     predictions.
@@ -165,11 +160,8 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
         test = named.result.split.test
         predicted = clipped(test.predicted_by(named.result.model), test)
         actual = _rounded(test)
-        frame = pd.DataFrame({"actual": actual, "predicted": predicted}).groupby("actual")[
-            "predicted"
-        ]
-        table = frame.quantile([0.1, 0.9]).unstack()
-        means = frame.mean()
+        groups = pd.Series(predicted).groupby(actual)
+        table, means = groups.quantile([0.1, 0.9]).unstack(), groups.mean()
         x = means.index.to_numpy() + (k - 1) * 0.06 * (means.index.max() - means.index.min()) / 4
         reach = intervals(table[0.9] - means, symmetric=False, arrayminus=means - table[0.1])
         lines.append(Line(named.look, x, means.to_numpy(), trace={"error_y": reach}))
@@ -184,7 +176,7 @@ def actual_vs_predicted(results: Sequence[Named]) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-@drawn_once.of_results
+@of_results
 def errors(results: Sequence[Named]) -> Drawn:
     """Distribution of held-out errors (prediction − rating, clipped predictions) of each
     configuration.
@@ -194,12 +186,10 @@ def errors(results: Sequence[Named]) -> Drawn:
         "share of held-out ratings per unit",
         height=380,
     )
-    rows: dict[str, object] = {}
-    tests = [named.result.split.test for named in results]
-    reach = max(t.width for t in tests)
+    reach = max(named.result.split.test.width for named in results)
     edges = np.linspace(-reach, reach, 81)
     middle = (edges[:-1] + edges[1:]) / 2
-    rows["error"] = middle
+    rows = {"error": middle}
     for named in results:
         test = named.result.split.test
         error = clipped(test.predicted_by(named.result.model), test) - test.values
@@ -208,19 +198,22 @@ def errors(results: Sequence[Named]) -> Drawn:
         steps = {"line": named.look.line(shape="hvh"), "marker": named.look.mark(maxdisplayed=9)}
         curve(fig, named.look, middle, height, **steps)
     name_above(fig)
-    held = np.flatnonzero(sum(np.asarray(rows[named.label]) for named in results) > 0)
+    held = np.flatnonzero(sum(rows[named.label] for named in results))
     fig.update_xaxes(range=[float(edges[held[0]]), float(edges[held[-1] + 1])])
     return fig, pd.DataFrame(rows)
 
 
 def top_ten(results: Sequence[Named], user: int) -> pd.DataFrame:
     """The user's ten best unseen items by each configuration, with titles and predicted ratings."""
-    columns = {}
-    for named in results:
-        entries = [text for _, text in top_entries(named.result, user)]
-        columns[named.label] = entries + [""] * (10 - len(entries))
-    frame = pd.DataFrame(columns)
-    frame.insert(0, "rank", np.arange(1, 11))
+    return ranked(
+        {named.label: [text for _, text in top_entries(named.result, user)] for named in results}
+    )
+
+
+def ranked(lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Lists of the best items side by side, the shorter ones filled up."""
+    frame = pd.DataFrame.from_dict(lists, orient="index").T.fillna("")
+    frame.insert(0, "rank", range(1, len(frame) + 1))
     return not_computed(frame)
 
 

@@ -16,16 +16,15 @@ from pages.parts.completion import study_view, texts
 from pages.parts.completion.charts import Named
 from pages.parts.completion.controls import AMOUNTS, FIRST, Asked
 from pages.parts.frame import drag, python_lines
-from pages.parts.frame.page import counted, observations, pair, tab, verdict
+from pages.parts.frame.page import cards, counted, observations, pair, tab, verdict
 from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.ui import controls, glossary
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.looks import IDENTITY, LETTERS, NOISES, describe
 from pages.parts.ui.on_screen import download, show_table, unbroken
-from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
+from pages.parts.ui.run_panel import Example, Panel, draw_panel
 
-_ACROSS = 3  # accounts side by side
 _FEW_STEPS = 3  # nothing to replay
 # where the noise of ALS and IRLS is, if not on right-hand sides
 _PLACES = {"ratings": " on each rating", "both": " on both sides", "output": " on the output"}
@@ -224,40 +223,37 @@ def account(item: Named, clip: bool) -> None:
     """One configuration's numbers: error, baselines, and what it protects."""
     result, final = item.result, item.result.final
     error, half = final.error(clip=clip)
-    with st.container(border=True):
-        st.markdown(f"**{item.label}**")
-        st.metric(
-            f"held-out RMSE{', clipped' if clip else ''} (rating units)",
-            f"{error:.4f}",
-            help=glossary.meaning("rmse")
-            + " ± is half of a 95 % interval over the choice of held-out ratings.",
-        )
-        lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
-        if final.chosen_reg is not None:
-            lines.append(f"λ = {three(final.chosen_reg)} was chosen")
-        other = (
-            f"not clipped {final.test_rmse:.4f}"
-            if clip
-            else f"clipped to the scale {final.test_rmse_clipped:.4f}"
-        )
-        lines.append(f"{other} · training {final.train_rmse:.4f}")
-        if final.truth_rmse is not None:
-            lines.append(f"whole true matrix {final.truth_rmse:.4g}")
-        apart = result.against_baseline
-        lines.append(
-            f"against the best baseline, {result.best_baseline}: {signed(apart.mean, 4)} ± "
-            f"{apart.half_width:.2g} (both clipped)"
-        )
-        st.caption("  \n".join(lines))
-        protection(result)
+    st.markdown(f"**{item.label}**")
+    st.metric(
+        f"held-out RMSE{', clipped' * clip} (rating units)",
+        f"{error:.4f}",
+        help=glossary.meaning("rmse")
+        + " ± is half of a 95 % interval over the choice of held-out ratings.",
+    )
+    lines = [f"± {half:.2g} (95 %, over held-out ratings)"]
+    if final.chosen_reg is not None:
+        lines.append(f"λ = {three(final.chosen_reg)} was chosen")
+    other = (
+        f"not clipped {final.test_rmse:.4f}"
+        if clip
+        else f"clipped to the scale {final.test_rmse_clipped:.4f}"
+    )
+    lines.append(f"{other} · training {final.train_rmse:.4f}")
+    if final.truth_rmse is not None:
+        lines.append(f"whole true matrix {final.truth_rmse:.4g}")
+    apart = result.against_baseline
+    lines.append(
+        f"against the best baseline, {result.best_baseline}: {signed(apart.mean, 4)} ± "
+        f"{apart.half_width:.2g} (both clipped)"
+    )
+    st.caption("  \n".join(lines))
+    protection(result)
 
 
 def accounts(results: list[Named], clip: bool) -> None:
     """Every configuration's error, what it protects, and how both were computed."""
-    for first in range(0, len(results), _ACROSS):
-        for column, item in zip(st.columns(_ACROSS), results[first:][:_ACROSS], strict=False):
-            with column:
-                account(item, clip)
+    for item in cards(results, 3):
+        account(item, clip)
     baselines = results[0].result.baselines
     st.caption(
         "Baselines (held-out RMSE): "
@@ -306,16 +302,6 @@ def one_user(results: list[Named]) -> None:
 def export(results: list[Named]) -> None:
     """Downloads and the same run elsewhere."""
     download(
-        "Results with ledgers (JSON)",
-        "dpmc-runs.json",
-        lambda: [r.result.summary() for r in results],
-    )
-    for item in results:
-        with st.container(horizontal=True):
-            python_lines.files_of(
-                item.label, item.letter, item.result, released=bool(item.result.released)
-            )
-    download(
         "Errors per iteration (CSV)",
         "dpmc-runs.csv",
         lambda: pd.concat(
@@ -325,40 +311,35 @@ def export(results: list[Named]) -> None:
             ]
         ),
     )
-    for item in results:
-        python_lines.elsewhere(item.label, item.result.spec)
+    python_lines.export("runs", [(item.label, item.letter, item.result) for item in results])
 
 
 def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
     """Run up to six configurations, and compare their predictions."""
-    clip = request.clip
+
+    def show(results: Sequence[RunResult | None]) -> None:
+        results_of(named(results), request.clip)
+
     draw_panel(
         Panel(
             kind="run",
             wanted=built.specs,
             problem=built.problem,
             step="iteration",
-            so_far=lambda job: so_far(job, clip),
-            show=lambda job: results_of(named(job.results), clip),
-            example=_compared_example(clip),
+            so_far=lambda job: so_far(job, request.clip),
+            show=show,
+            example=Example.of_runs("4,000 users", example_specs(), show),
             row=row,
             seed="seed",
         )
     )
 
 
-def _compared_example(clip: bool) -> Example:
+def example_specs() -> tuple[RunSpec, ...]:
+    """Return the runs that the page shows as it opens."""
     usual = {**FIRST, **preset(WELL_REGULARISED, FIRST["dataset"])}
-    shown = (
+    return (
         RunSpec.fitting(usual),
         RunSpec.fitting(usual, mechanism="huber", total_epsilon=5.0),
         RunSpec.fitting(PEOPLE),
     )
-    return Example(
-        about="4,000 users", specs=shown, draw=lambda: results_of(named(example_runs(shown)), clip)
-    )
-
-
-def examples() -> list[tuple[RunSpec, ...]]:
-    """Return the runs that the page shows as it opens."""
-    return [_compared_example(clip=False).specs]

@@ -4,7 +4,6 @@ Data, configurations and the settings they share; the page's questions, and what
 protected users read; and all of them as what is ``Asked``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,12 +34,13 @@ from dpmc_core.privacy.compare import dpals_counts
 from dpmc_core.wording import three
 from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
-from pages.parts.server import user_data as own_data
+from pages.parts.server import user_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.declared import SHARED, USER_KEYS
 from pages.parts.ui.looks import LETTERS, NOISES, SOME_NOISE, TOTALS, lowered
 from pages.parts.ui.run_panel import run_next
 
+_STUDIES = STUDIES["completion"]
 # what the configurations start as, by question: keys of their boxes, then algorithm and noise
 STARTING = {
     "compare": (
@@ -118,7 +118,7 @@ _OFFERS = {
     ),
 }
 LINK_TITLES: links.LinkTitles = {
-    "dataset": partial(own_data.linked, "ratings"),
+    "dataset": partial(user_data.linked, "ratings"),
     "zeros": ZEROS,
     "split": SPLITS,
     **{f"{x}_algorithm": TITLES["compare"] for x in "abcdef"},
@@ -133,12 +133,6 @@ LINK_TITLES: links.LinkTitles = {
 def use_preset(name: str) -> None:
     """Put a preset's numbers for the chosen dataset into the widgets."""
     links.put(preset(name, st.session_state["dataset"]), LINK_TITLES)
-
-
-def dataset_choice(usual: Settings, then: Callable[[], None]) -> str:
-    """The dataset; ``usual`` says where it starts, ``then`` is called when another is picked."""
-    first = usual.get("dataset", "low-rank")
-    return controls.choice("Dataset", "dataset", own_data.menu("ratings"), first, then=then)
 
 
 def shape_controls(name: str, usual: Settings) -> Settings:
@@ -156,8 +150,10 @@ def shape_controls(name: str, usual: Settings) -> Settings:
     return fields
 
 
-def preset_buttons(dataset: str) -> None:
-    """Buttons for the settings that ALS and IRLS were published with, or do well with."""
+def rating_controls(dataset: str) -> Settings:
+    """What algorithms read that protect one rating, from the usual preset; buttons for the settings
+    that ALS and IRLS were published with, or do well with.
+    """
     for name, meaning in PRESETS.items():
         published = bool(preset(name, dataset))
         st.button(
@@ -169,11 +165,6 @@ def preset_buttons(dataset: str) -> None:
             width="stretch",
             key=f"preset-{name}",
         )
-
-
-def rating_controls(dataset: str) -> Settings:
-    """What algorithms read that protect one rating, from the usual preset."""
-    preset_buttons(dataset)
     usual = preset(WELL_REGULARISED, dataset)
     fields: Settings = {n: declared.box(f"als.{n}", n, usual[n]) for n in SHARED}
     return fields | declared.boxes(FOR_RATINGS, usual, SHARED)
@@ -215,12 +206,6 @@ def _published(dataset: str) -> dict[str, tuple[Settings, str]]:
                 f"{three(count.derived_exact)}.",
             )
     return offers
-
-
-def how_many(question: str) -> int:
-    """The number of configurations."""
-    key = "n" if question == "compare" else "n_like"  # what one limits, the other keeps
-    return controls.whole("Configurations", key, 1, len(STARTING[question]), 3)
 
 
 def configuration(letter: str, question: str, settings: DeltaGenerator) -> Settings:
@@ -303,11 +288,11 @@ QUESTIONS = {
     "compare": "Are ratings predicted well?",
     "recommend": "Are items recommended well?",
     "lists": "What does one person see?",
-    **{name: study.title for name, study in STUDIES["completion"].items()},
+    **{name: study.title for name, study in _STUDIES.items()},
     "skew": "Whose ratings take part?",
 }
 # questions that set ε themselves, or need none
-OWN_EPSILON = ("lists", "skew", *(n for n, s in STUDIES["completion"].items() if s.own_epsilon))
+OWN_EPSILON = ("lists", "skew", *(n for n, s in _STUDIES.items() if s.own_epsilon))
 USERS = tuple(name for name, a in ALGORITHMS.items() if a.unit == "user")
 LIST_TITLES = {
     name: a.title for name, a in ALGORITHMS.items() if a.unit == "user" and a.rate is not None
@@ -328,7 +313,7 @@ def numbers_of(question: str) -> str:
     """Which usual numbers a question has: those for likes ("recommend"), for the one dataset that
     it is about, or "" for ratings of any.
     """
-    study = STUDIES["completion"].get(question)
+    study = _STUDIES.get(question)
     if study is None:
         return "recommend" if question == "recommend" else ""
     return study.task or study.dataset
@@ -373,16 +358,6 @@ def ask(question: str) -> None:
     """Ask another question, as if it were chosen."""
     st.session_state["question"] = question
     use_question()
-
-
-def epsilon_slider(row: DeltaGenerator) -> float:
-    """Total ε of each run that protects users, in ``row``."""
-    with row:
-        epsilon = controls.steps_slider(
-            "Total ε", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
-        )
-    presenter.steps("total_epsilon", TOTALS)
-    return epsilon
 
 
 def user_controls(dataset: str, question: str) -> Settings:
@@ -439,11 +414,6 @@ class Asked:
         """The chosen set."""
         return entry(self.shared["dataset"])
 
-    @property
-    def is_study(self) -> bool:
-        """Whether many runs answer the question."""
-        return self.question in STUDIES["completion"]
-
     def build(self) -> Built:
         """Build the runs and the study, or a sentence about what is wrong."""
         specs: tuple[RunSpec, ...] = ()
@@ -451,10 +421,10 @@ class Asked:
         problem = ""
         try:
             specs = tuple(RunSpec.fitting({**self.shared, **one}) for one in self.configurations)
-            if self.is_study:
+            if self.question in _STUDIES:
                 fields = {**self.shared, **self.configurations[0]}
                 study = StudySpec.of("completion", self.question, fields, self.seeds)
-            problem = own_data.absent(self.dataset_entry)
+            problem = user_data.absent(self.dataset_entry)
         except DPMCError as error:
             problem = str(error)
         return Built(specs, study, problem)
@@ -468,11 +438,15 @@ def form(row: DeltaGenerator) -> Asked:
     settings = controls.settings()
     with row:
         question = controls.choice("Question", "question", QUESTIONS, "compare", then=use_question)
-        study = STUDIES["completion"].get(question)
-        own = {"dataset": study.dataset} if study and study.dataset else {}
-        shared: Settings = {"dataset": dataset_choice(FIRST | own, use_numbers)}
-        count = how_many(question) if question in ("compare", "recommend") else 1
-    dataset = shared["dataset"]
+        study = _STUDIES.get(question)
+        usual = (study and study.dataset) or FIRST["dataset"]
+        menu = user_data.menu("ratings")
+        dataset = controls.choice("Dataset", "dataset", menu, usual, then=use_numbers)
+        count = 1
+        if question in STARTING:
+            key = "n" if question == "compare" else "n_like"  # what one limits, the other keeps
+            count = controls.whole("Configurations", key, 1, len(STARTING[question]), 3)
+    shared: Settings = {"dataset": dataset}
     with settings:
         shared |= shape_controls(dataset, FIRST)
         of: dict[str, Settings] = {"rating": {}, "user": {}, "": {}}
@@ -490,7 +464,7 @@ def form(row: DeltaGenerator) -> Asked:
         shared |= _data_and_delta(dataset, question)
         chance = controls.place()
         with controls.place():
-            if question in STUDIES["completion"]:
+            if study:
                 seeds = declared.box("study_seeds", "seeds")
         clip = question != "compare" or controls.switch(
             "Clip predictions to the rating scale",
@@ -498,7 +472,7 @@ def form(row: DeltaGenerator) -> Asked:
             True,
             meaning="A prediction of 6 stars becomes 5; the papers probably do this.",
         )
-    if question in ("compare", "recommend"):
+    if question in STARTING:
         with lines:
             configurations = [configuration(x, question, noise) for x in LETTERS[:count]]
             if question == "compare":
@@ -510,7 +484,11 @@ def form(row: DeltaGenerator) -> Asked:
     guaranteed = [one for one in noisy if ALGORITHMS[one["algorithm"]].unit == "user"]
     by_total = [one for one in noisy if not one.keys() & AMOUNTS.keys()]
     if by_total and question not in OWN_EPSILON:
-        total = epsilon_slider(row)
+        with row:
+            total = controls.steps_slider(
+                "Total ε", "total_epsilon", TOTALS, 5.0, help=glossary.meaning("epsilon")
+            )
+        presenter.steps("total_epsilon", TOTALS)
         for one in by_total:
             one["epsilon" if one in guaranteed else "total_epsilon"] = total
     with chance:

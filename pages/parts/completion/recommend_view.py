@@ -5,7 +5,7 @@ at three ε.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,18 +18,18 @@ from dpmc_core.experiments.tasks.recommend import LISTED, RecallAt, RecommendMet
 from dpmc_core.metrics import RECALL_AT, Comparison, ListQuality
 from dpmc_core.wording import measured, signed, three
 from pages.parts.completion import texts
-from pages.parts.completion.charts import Named, look_of, top_entries
+from pages.parts.completion.charts import Named, look_of, ranked, top_entries
 from pages.parts.completion.compare_view import export, protection, title_of
 from pages.parts.completion.compare_view import so_far as errors_so_far
 from pages.parts.frame import drag, python_lines
-from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.frame.page import cards, observations, tab, verdict
 from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.ui import controls, declared
 from pages.parts.ui.figures import Drawn, bars, draw, figure, of_results, show
 from pages.parts.ui.looks import BASELINE, LETTERS, LINES, lowered
-from pages.parts.ui.on_screen import code, download, show_table
-from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
+from pages.parts.ui.on_screen import show_table
+from pages.parts.ui.run_panel import Example, Panel, draw_panel
 from pages.parts.ui.series import Line, named_lines
 
 _FEW_STEPS = 3
@@ -129,15 +129,6 @@ def _place(result: RecommendResult) -> int:
     return min(int(st.session_state.get("held_user", 1)), result.held.size) - 1
 
 
-def interval(half: float) -> str:
-    """± in words, which one person cannot give."""
-    return (
-        "one held-out user: no interval"
-        if math.isnan(half)
-        else f"± {half:.2g} (95 %, over held-out users)"
-    )
-
-
 def sentences(results: Results) -> list[str]:
     """Where each stands against recommending to everybody what is most liked, by the paired
     difference over the same held-out users.
@@ -183,12 +174,13 @@ def results_of(results: Sequence[RecommendResult | None]) -> None:
             icon=":material/group:",
         )
     observations(standings)
-    python_lines.of_runs([(f"{x} · {title_of(run.spec)}", run.spec) for x, run in shown])
+    runs = [(f"{x} · {title_of(run.spec)}", x, run) for x, run in shown]
+    python_lines.of_runs([(label, run.spec) for label, _, run in runs])
     tab("Protection and recall", "accounts", lambda: _accounts(shown))
     tab("One user's ten best", "one-user", lambda: one_user(shown, step))
     tab("Recall at other k", "recalls", lambda: _recalls_at(shown))
     tab("How alike lists are", "lists", lambda: _alike(shown))
-    tab("Export", "export", lambda: _export(shown))
+    tab("Export", "export", lambda: python_lines.export("recommend", runs))
 
 
 def _recalls_at(shown: Results) -> None:
@@ -219,7 +211,7 @@ def _alike(shown: Results) -> None:
     title = "places of the most rated tenth (%)"
     n_items = shown[0][1].split.train.n_items
     alike = 100 * -(-n_items // 10) / n_items  # a tenth is rounded up
-    drawn = bars(list(of), heights, [0.0] * len(of), colours, title, {"all alike": alike}, 100.0)
+    drawn = bars(list(of), heights, [], colours, title, {"all alike": alike}, 100.0)
     table = pd.DataFrame(
         {
             "lists of": list(of),
@@ -274,25 +266,27 @@ def _verdict(results: Results) -> str:
 
 
 def _accounts(shown: Results) -> None:
-    for column, (letter, result) in zip(st.columns(len(shown)), shown, strict=True):
-        with column.container(border=True):
-            st.markdown(f"**{letter} · {title_of(result.spec)}**")
-            st.metric(
-                f"Recall@{RECALL_AT} (share)",
-                f"{result.final.recall:.4f}",
-                help=(
-                    "Of the liked items that a held-out user did not show, the share among the "
-                    f"{RECALL_AT} recommended, as if nobody had more than {RECALL_AT} of them; "
-                    "mean over users."
-                ),
-            )
-            apart = result.against_most_liked
-            st.caption(
-                f"{interval(result.final.half_width)}  \n"
-                f"against what is most liked: {signed(apart.mean, 4)} ± {apart.half_width:.2g}  \n"
-                + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
-            )
-            protection(result)
+    for letter, result in cards(shown):
+        st.markdown(f"**{letter} · {title_of(result.spec)}**")
+        st.metric(
+            f"Recall@{RECALL_AT} (share)",
+            f"{result.final.recall:.4f}",
+            help=(
+                "Of the liked items that a held-out user did not show, the share among the "
+                f"{RECALL_AT} recommended, as if nobody had more than {RECALL_AT} of them; "
+                "mean over users."
+            ),
+        )
+        apart = result.against_most_liked
+        sure = f"± {result.final.half_width:.2g} (95 %, over held-out users)"
+        if math.isnan(result.final.half_width):
+            sure = "one held-out user: no interval"
+        st.caption(
+            f"{sure}  \n"
+            f"against what is most liked: {signed(apart.mean, 4)} ± {apart.half_width:.2g}  \n"
+            + ", ".join(f"{name} {three(v)}" for name, v in result.baselines.items())
+        )
+        protection(result)
     split = shown[0][1].split
     st.caption(
         "Of the items that a held-out user likes but did not show, the share among the "
@@ -300,17 +294,6 @@ def _accounts(shown: Results) -> None:
         f"{split.how[0].upper()}{split.how[1:]}. Bars: 95 % over the choice of held-out users; "
         "noise and start are one draw each."
     )
-
-
-def _export(shown: Results) -> None:
-    download(
-        "Results with ledgers (JSON)",
-        "dpmc-recommend.json",
-        lambda: [r.summary() for _, r in shown],
-    )
-    for letter, result in shown:
-        st.markdown(f"**{letter} · {title_of(result.spec)}** on the command line:")
-        code(result.spec.command(), "bash")
 
 
 def one_user(results: Results, step: float) -> None:
@@ -357,15 +340,12 @@ def _lists(results: Results, step: float, place: int) -> dict[str, list[str]]:
 _EPSILONS = (None, 10.0, 2.0, 0.5)  # total ε of the lists that one person sees
 _ENOUGH = 50  # ratings of an item that is listed, unless fewer than ``_TO_CHOOSE`` have them
 _TO_CHOOSE = 20
-_LISTED = 10
 Entries = list[tuple[int, str]]
 
 
 def _show_lists(shown: Sequence[RunResult | None]) -> None:
     """Draw how much of one person's list survives at each ε, the lists, and why they differ."""
     results = [result for result in shown if result is not None]
-    if not results:
-        return
     train = results[0].split.train
     rating_counts = train.per_item
     with st.container(horizontal=True):
@@ -390,7 +370,7 @@ def _show_lists(shown: Sequence[RunResult | None]) -> None:
         _table(results, entries, clean),
         f"Ten best items for user {user + 1}, without privacy and at {len(noisy)} ε.",
     )
-    observations(_reasons(results, entries, rating_counts, user))
+    observations(_reasons(results, entries, clean, rating_counts, user))
     python_lines.of_runs([(item.label, item.result.spec) for item in _named(results)])
     tab("Method", "method", lambda: _method(results, user, enough))
     tab("Protection", "accounts", lambda: _protection_at_each_epsilon(results))
@@ -401,12 +381,7 @@ def _overlap(noisy: list[tuple[RunResult, int, Entries]], clean: int) -> None:
     names = [f"ε = {_epsilon(result.spec)}" for result, _, _ in noisy]
     counts = [float(count) for _, count, _ in noisy]
     figure = bars(
-        names,
-        counts,
-        [0.0] * len(names),
-        [LINES[0][0]] * len(names),
-        "shared items",
-        {"non-private list": float(clean)},
+        names, counts, [], LINES[0][0], "shared items", {"non-private list": float(clean)}
     )
     figure.update_layout(height=260)
     numbers = pd.DataFrame({"list": names, "shared": counts})
@@ -415,21 +390,22 @@ def _overlap(noisy: list[tuple[RunResult, int, Entries]], clean: int) -> None:
 
 
 def _table(results: list[RunResult], entries: list[Entries], clean: set[int]) -> pd.DataFrame:
-    columns = {
-        _heading(r.spec): [("● " if item in clean and k else "") + text for item, text in listed]
-        + [""] * (_LISTED - len(listed))
-        for k, (r, listed) in enumerate(zip(results, entries, strict=True))
-    }
-    frame = pd.DataFrame(columns)
-    frame.insert(0, "rank", range(1, _LISTED + 1))
-    return frame
+    return ranked(
+        {
+            _heading(r.spec): ["● " * (item in clean and k > 0) + text for item, text in listed]
+            for k, (r, listed) in enumerate(zip(results, entries, strict=True))
+        }
+    )
 
 
 def _reasons(
-    results: list[RunResult], entries: list[Entries], rating_counts: np.ndarray, user: int
+    results: list[RunResult],
+    entries: list[Entries],
+    clean: set[int],
+    rating_counts: np.ndarray,
+    user: int,
 ) -> list[str]:
     """What noise changed, and why: by how many ratings each list's items have."""
-    clean = {item for item, _ in entries[0]}
     out = []
     for result, listed in list(zip(results, entries, strict=True))[:0:-1]:
         gone = [item for item in clean if item not in {i for i, _ in listed}]
@@ -441,14 +417,13 @@ def _reasons(
                 f"{np.median(rating_counts[gone]):,.0f}."
             )
     quiet, *others = results
-    if others:
-        out.append(_moved(quiet, others[-1], user, rating_counts))
     for result in others[-1:]:
         change = result.final.test_rmse_clipped - quiet.final.test_rmse_clipped
-        out.append(
+        out += [
+            _moved(quiet, result, user, rating_counts),
             f"For everybody together, the held-out RMSE changes by {signed(change, 3)} at ε = "
-            f"{_epsilon(result.spec)}."
-        )
+            f"{_epsilon(result.spec)}.",
+        ]
     return out
 
 
@@ -483,14 +458,13 @@ def _method(results: list[RunResult], user: int, enough: int) -> None:
         "unclipped prediction."
     )
     for named in _named(results):
-        st.markdown(f"- {texts.beaten_by(named.title, named.result)}")
+        st.markdown(f"- {texts.beaten_sentence(named)}")
 
 
 def _protection_at_each_epsilon(results: list[RunResult]) -> None:
-    for column, named in zip(st.columns(len(results)), _named(results), strict=True):
-        with column.container(border=True):
-            st.markdown(f"**{named.title}**")
-            protection(named.result)
+    for named in cards(_named(results)):
+        st.markdown(f"**{named.title}**")
+        protection(named.result)
 
 
 def _named(results: list[RunResult]) -> list[Named]:
@@ -522,52 +496,39 @@ def recommend(built: Built, row: DeltaGenerator) -> None:
             problem=built.problem,
             step="step",
             so_far=so_far,
-            show=lambda job: results_of(job.results),
-            example=_recommended_example(),
+            show=results_of,
+            example=Example.of_runs(
+                "4,000 synthetic users and 300 items, total ε = 5",
+                tuple(RunSpec.fitting(LIKES, algorithm=n) for n in ("moments", "dpals", "popular")),
+                results_of,
+            ),
             row=row,
             seed="seed",
         )
-    )
-
-
-def _recommended_example() -> Example:
-    shown = tuple(RunSpec.fitting(LIKES, algorithm=n) for n in ("moments", "dpals", "popular"))
-    return Example(
-        about="4,000 synthetic users and 300 items, total ε = 5",
-        specs=shown,
-        draw=lambda: results_of(example_runs(shown)),
     )
 
 
 def lists_at_each_epsilon(built: Built, row: DeltaGenerator) -> None:
     """Show one person's ten best without privacy and at three ε."""
-    wanted = tuple(
-        s.replace(mechanism="none", epsilon=None) if epsilon is None else s.replace(epsilon=epsilon)
-        for s in built.specs
-        for epsilon in _EPSILONS
-    )
+
+    def at_each(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
+        ways = [{"epsilon": e} if e else {"mechanism": "none", "epsilon": None} for e in _EPSILONS]
+        return tuple(spec.replace(**way) for spec in specs for way in ways)
+
     draw_panel(
         Panel(
             kind="lists",
-            wanted=wanted,
+            wanted=at_each(built.specs),
             problem=built.problem,
             step="iteration",
             so_far=lambda job: errors_so_far(job, True),
-            show=lambda job: _show_lists(job.results),
-            example=_listed_example(),
+            show=_show_lists,
+            example=Example.of_runs(
+                "4,000 synthetic users and 300 items, which have no names (MovieLens has titles)",
+                at_each([RunSpec.fitting(PEOPLE)]),
+                _show_lists,
+            ),
             row=row,
             seed="seed",
         )
-    )
-
-
-def _listed_example() -> Example:
-    specs = tuple(
-        RunSpec.fitting(PEOPLE, epsilon=e, **({} if e else {"mechanism": "none"}))
-        for e in _EPSILONS
-    )
-    return Example(
-        about="4,000 synthetic users and 300 items, which have no names (MovieLens has titles)",
-        specs=specs,
-        draw=lambda: _show_lists(example_runs(specs)),
     )

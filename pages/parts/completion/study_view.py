@@ -481,8 +481,7 @@ def cost() -> None:
 
 def skew(data: RatingsData, k: int, seed: int) -> None:
     """How evenly the ratings that take part are spread (dpals-paper figures 2 and 6)."""
-    train = split_of(data, seed).train
-    skews = _spreads(data, k, seed)
+    train, skews = split_of(data, seed).train, _spreads(data, k, seed)
     sentences = skew_sentences(skews, k)
     verdict(sentences[0])
     show(skew_curves(skews), "skew", sentences[0])
@@ -517,10 +516,9 @@ def _counted(data: RatingsData, k: int, seed: int) -> tuple[Skew, ...]:
 def skewed(request: Asked, built: Built) -> None:
     """Show which ratings take part: computed at once, nothing to run."""
     st.query_params.pop("run", None)
-    if built.problem:
-        controls.show_error(built.problem)
-        return
     try:
+        if built.problem:
+            raise DPMCError(built.problem)
         spec = built.specs[0]
         skew(spec.data, request.items_per_user, spec.seed)
     except DPMCError as error:

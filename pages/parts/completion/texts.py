@@ -45,14 +45,13 @@ _QUESTIONS = {
 
 def introduction(question: str, specs: Sequence[RunSpec]) -> None:
     """Say what is compared, what is protected, and which method is recommended."""
-    intro = (
-        _QUESTIONS["compare" if question == "lists" else question]
-        if (question in (*_QUESTIONS, "lists"))
-        else (
-            f"{STUDIES['completion'][question].intro} Many runs, the same settings along each "
-            f"line{', and the baseline' * STUDIES['completion'][question].protected}."
+    study = STUDIES["completion"].get(question)
+    intro = _QUESTIONS.get(question, _QUESTIONS["compare"])  # lists are of the same runs
+    if study is not None:
+        intro = (
+            f"{study.intro} Many runs, the same settings along each line"
+            f"{', and the baseline' * study.protected}."
         )
-    )
     st.markdown(f"**{QUESTIONS[question]}** {intro}")
     noisy = [s for s in specs if s.card.guarantee and s.noise.kind != "none"]
     if any(s.card.unit == "rating" and s.noise.kind != "none" for s in specs):
@@ -71,17 +70,13 @@ def introduction(question: str, specs: Sequence[RunSpec]) -> None:
         if (epsilon := noisy[0].noise.epsilon) is not None:
             odds = odds_sentence(epsilon, noisy[0].noise.delta, subject("user"))
             st.markdown(f"At ε = {three(epsilon)}: {odds}")
-            if question not in STUDIES["completion"]:
-                _recommended(noisy[0])
-
-
-def _recommended(noisy: RunSpec) -> None:
-    choice = recommended_algorithm(noisy)
-    st.markdown(
-        f"**Recommended method: {ALGORITHMS[choice.algorithm].title}.** "
-        f"{choice.why[0].upper()}{choice.why[1:]}. This rule uses sizes and ε only; it reads no "
-        "rating."
-    )
+            if study is None:
+                choice = recommended_algorithm(noisy[0])
+                st.markdown(
+                    f"**Recommended method: {ALGORITHMS[choice.algorithm].title}.** "
+                    f"{choice.why[0].upper()}{choice.why[1:]}. This rule uses sizes and ε only; "
+                    "it reads no rating."
+                )
 
 
 def verdict(results: Sequence[Named]) -> str:
@@ -97,8 +92,9 @@ def verdict(results: Sequence[Named]) -> str:
     # of one rating and of one user, one ε says different things
     mixed = len({(n.result.statement.unit, _epsilon(n.result)) for n in private}) > 1
     alike = bool(others) and not mixed and all(n.result.finished for n in private)
-    where = [] if best.result.finished else [_so_far(best.result)]
-    epsilon, spec = _epsilon(best.result), best.result.spec
+    epsilon, spec, where = _epsilon(best.result), best.result.spec, []
+    if not best.result.finished:
+        where = [f"after {best.result.final.iteration} of {spec.length} iterations"]
     where.append(f"at {epsilon} (one draw)" if epsilon else "without noise")
     name, noise = lowered(spec.card.title), NOISES[spec.noise.mechanism]
     quiet = next(iter(_quiet(best, results)), None)
@@ -171,10 +167,6 @@ def _chosen(other: RunResult, best: RunResult, pairs: int) -> Comparison:
     return replace(change, half_width=change.half_width * quantile / 1.96)
 
 
-def _so_far(result: RunResult) -> str:
-    return f"after {result.final.iteration} of {result.spec.length} iterations"
-
-
 def _epsilon(result: RunResult) -> str:
     """The total ε of a private run, for a verdict."""
     if not result.statement.private:
@@ -201,11 +193,7 @@ def _quiet(noisy: Named, results: Sequence[Named]) -> list[Named]:
 
 def beaten_sentence(named: Named) -> str:
     """Whether a run beats the baselines, in one sentence."""
-    return beaten_by(named.label, named.result)
-
-
-def beaten_by(label: str, result: RunResult) -> str:
-    """The same for a result under any name."""
+    result = named.result
     value = result.final.test_rmse_clipped
     name, apart = result.best_baseline, result.against_baseline
     comparison = apart.than(
@@ -216,7 +204,7 @@ def beaten_by(label: str, result: RunResult) -> str:
         if apart.detected
         else "these held-out ratings"
     )
-    return f"{label} (RMSE {three(value, zeros=True)}, clipped) is {comparison}{by}."
+    return f"{named.label} (RMSE {three(value, zeros=True)}, clipped) is {comparison}{by}."
 
 
 def _paired(quiet: RunResult, noisy: RunResult, *, clip: bool) -> Comparison:

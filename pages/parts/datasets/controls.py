@@ -5,7 +5,7 @@ The form that takes a visitor's own data: choosing a file and what came of it.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,8 +21,8 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.worker.reading import inspect, read
 from pages.parts.datasets import reading_form
 from pages.parts.frame import share
+from pages.parts.frame.upload import once
 from pages.parts.server import user_data
-from pages.parts.server import user_data as own_data
 from pages.parts.server.layers import edge
 from pages.parts.server.sandbox import expect_file, read_file
 from pages.parts.ui import controls, links
@@ -93,7 +93,7 @@ def own_form() -> None:
         _take(kind, name, file.getvalue(), file.file_id)
     else:
         expect_file()
-    own_set = own_data.of_kind(kind)
+    own_set = user_data.of_kind(kind)
     if own_set is not None:
         if file is None:
             st.caption("To read it in another way, give the file again.")
@@ -104,7 +104,7 @@ def own_form() -> None:
 
 def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
     """Read the file as guessed or corrected, unless just that was done."""
-    called = {"name": own_data.name_of(kind), "title": f"Your {kind}"}
+    called = {"name": user_data.name_of(kind), "title": f"Your {kind}"}
     preview = None
     try:
         chosen = reading_form.chosen_separator(file_id)
@@ -118,7 +118,7 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
         one: OwnSet = _once(key, read, kind, name, data, {**choices, **called, **chosen})
         if st.session_state.get(f"own-base-{kind}") is not one:
             try:
-                own_data.add(one)
+                user_data.add(one)
             except DPMCError:
                 for step in ("take", "read"):  # what there is no room for is not kept here either
                     st.session_state.pop(f"own-{step}", None)
@@ -128,7 +128,7 @@ def _take(kind: str, name: str, data: bytes, file_id: str) -> None:
         controls.show_error(error)
         if preview is None and kind == "ratings" and not name.lower().endswith(".parquet"):
             reading_form.separator(file_id)
-        before = own_data.of_kind(kind)
+        before = user_data.of_kind(kind)
         if before is not None:
             st.caption(f"What was read before ({controls.plain(before.file)}) is still in use.")
 
@@ -138,29 +138,21 @@ def _once(key: tuple[Any, ...], function: Callable[..., Any], *given: Any) -> An
 
     The last answer of each kind (the first word of ``key``) is kept in the visit, a refusal too.
     """
-    place_of = f"own-{key[0]}"
-    held = st.session_state.get(place_of)
     # always there: what comes after them keeps its place, and what is open stays open
     line, waits = st.empty(), st.empty()
-    if held is None or held[0] != key:
 
-        def tell(place: int) -> None:
-            if place:
-                line.caption(f"{place - 1} files of other visitors come before yours.")
-            else:
-                line.empty()
+    def tell(place: int) -> None:
+        if place:
+            line.caption(f"{place - 1} files of other visitors come before yours.")
+        else:
+            line.empty()
 
-        with waits, st.spinner("Reading the file…"):
-            try:
-                held = (key, read_file(function, *given, tell=tell))
-            except DPMCError as error:
-                held = (key, error)
-        line.empty()
+    try:
+        with waits:
+            reading = partial(read_file, function, *given, tell=tell)
+            return once(f"own-{key[0]}", key, "Reading the file…", reading)
+    finally:
         waits.empty()
-        st.session_state[place_of] = held
-    if isinstance(held[1], DPMCError):
-        raise held[1]
-    return held[1]
 
 
 def _with_items(own_set: OwnSet) -> OwnSet:
@@ -189,7 +181,7 @@ def _with_items(own_set: OwnSet) -> OwnSet:
             cached = st.session_state.get("own-listed", (None, None, None))
             if cached[0] is not base or cached[1] is not table or cached[2] is not own_set:
                 cached = base, table, with_items(base, table)
-                own_data.add(cached[2])
+                user_data.add(cached[2])
                 st.session_state["own-listed"] = cached
         except DPMCError as error:
             controls.show_error(error)
@@ -245,8 +237,8 @@ def _ready(kind: str, one: OwnSet) -> None:
 
 def _remove(kind: str, name: str) -> None:
     """Forget the set, the file and what was read from it."""
-    own_data.remove(name)
-    own_data.deselect(name)
+    user_data.remove(name)
+    user_data.deselect(name)
     for held in (f"own-base-{kind}", "own-listed"):
         st.session_state.pop(held, None)
     files = {
@@ -277,23 +269,16 @@ LINK_TITLES: links.LinkTitles = {
 }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The ``view``, the chosen set ("" for none), and whether a 0 is "missing" or a "rating"."""
-
-    view: str
-    name: str
-    zeros: str
-
-
 def own_name() -> str:
     """The visitor's own set of the chosen kind; "" where there is none yet."""
     mine = user_data.name_of(str(st.session_state.get("d_holds", "ratings")))
     return mine if mine in user_datasets.current() else ""
 
 
-def form(row: DeltaGenerator) -> Asked:
-    """Draw the choice between known sets and the visitor's own, and of a known set, in ``row``."""
+def form(row: DeltaGenerator) -> tuple[str, str, str]:
+    """Draw the choice between known sets and the visitor's own, and of a known set, in ``row``;
+    returns the view, the set ("" for none), and whether a 0 is "missing" or a "rating".
+    """
     with row:
         view = controls.segments(
             "Which data", "d_view", VIEWS, "known", label_visibility="collapsed"
@@ -307,4 +292,4 @@ def form(row: DeltaGenerator) -> Asked:
             if name == "sweetrs"
             else "missing"
         )
-    return Asked(view, name, zeros)
+    return view, name, zeros

@@ -9,7 +9,7 @@ from dpmc_core.datasets.data import forget
 from dpmc_core.errors import DPMCError
 from pages.parts.datasets import ratings_view
 from pages.parts.server import jobs, settings
-from pages.parts.ui import controls
+from pages.parts.ui import controls, run_panel
 from pages.parts.ui.links import plain
 from pages.parts.ui.on_screen import show_table
 
@@ -25,7 +25,11 @@ def table_of_sets(entries: Iterable[Entry]) -> None:
         {
             "dataset": entry.title,
             "holds": entry.holds,
-            "here": _here(entry),
+            "here": "yes"
+            if entry.present()
+            else "to fetch"
+            if entry.fetchable
+            else "to place by hand",
             "size": _size(entry),
             "MB to fetch": f"{entry.megabytes:g}" if entry.megabytes else "none",
             "terms": entry.terms,
@@ -37,12 +41,6 @@ def table_of_sets(entries: Iterable[Entry]) -> None:
         "The datasets, whether they are on this machine, their sizes and terms.",
         width="stretch",
     )
-
-
-def _here(entry: Entry) -> str:
-    if entry.present():
-        return "yes"
-    return "to fetch" if entry.fetchable else "to place by hand"
 
 
 def _size(entry: Entry) -> str:
@@ -79,37 +77,21 @@ def fetch_form(wanted: Entry) -> None:
         return
     job = st.session_state.get("d_job")
     mine = st.session_state.get("d_job_name") == wanted.name
-    if job is not None and job.active and not mine:
-        st.info("Another download is going on; this one can start when it has ended.")
-        return
     if job is not None and job.active:
-        _watch(job)
+        if mine:
+            run_panel.watch(job, "megabyte", lambda: None)
+        else:
+            st.info("Another download is going on; this one can start when it has ended.")
         return
-    if job is not None and job.state in ("failed", "cancelled") and mine:
-        st.error(controls.plain(job.error) or "The download was cancelled; nothing was changed.")
+    if job is not None and mine and job.state in ("failed", "cancelled"):
+        controls.show_error(job.error or "The download was cancelled; nothing was changed.")
     _offer(wanted)
-
-
-def _watch(job: jobs.Job) -> None:
-    @st.fragment(run_every=0.5)
-    def watch() -> None:
-        done, total = job.progress
-        st.progress(
-            min(done / total, 1.0) if total else 0.0,
-            text=f"{done / 1e6:.1f} of {total / 1e6:.1f} MB",
-        )
-        if st.button("Cancel the download", icon=":material/stop_circle:"):
-            job.cancel()
-        if not job.active:
-            st.rerun()
-
-    watch()
 
 
 def _offer(wanted: Entry) -> None:
     def work(job: jobs.Job) -> None:
         def progress(done: int, total: int) -> None:
-            job.progress = (done, total)
+            job.progress = (min(done, total) // 1_000_000, total // 1_000_000)
 
         download.fetch(wanted.name, progress, lambda: job.stopped)
         forget()
@@ -122,5 +104,5 @@ def _offer(wanted: Entry) -> None:
             st.session_state["d_job_name"] = wanted.name
             st.rerun()
         except DPMCError as error:
-            st.error(controls.plain(error))
+            controls.show_error(error)
     st.caption(f"From {wanted.url}, checked by {wanted.checksum}.")

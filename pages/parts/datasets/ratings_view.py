@@ -41,34 +41,21 @@ def ratings_of_entry(chosen: Entry, zeros: str) -> None:
         with st.spinner("Reading…"):
             ratings = ratings_of(data)
     except DPMCError as error:
-        st.error(controls.plain(error))
+        controls.show_error(error)
         return
     top = most_rated(ratings)
     own = user_datasets.is_own(chosen.name)
-    title = "Your ratings" if own else plain(chosen.title)
+    title, name = plain(chosen.title), chosen.name
+    if own:
+        title, name = "Your ratings", f"{chosen.kind}-{chosen.holds}"
     users, items = (np.unique(numbers).size for numbers in (ratings.users, ratings.items))
     verdict(
         f"{title}: {users:,} users rated {items:,} items; "
         f"{100 * ratings.density:.3g} % of the matrix is known."
     )
     python_lines.of_dataset(chosen.name, "ratings")
-    _pictures(chosen, ratings, data, top)
-    observations(_observed(chosen, ratings, top))
-
-
-def most_rated(ratings: Ratings) -> str:
-    """Say which percentage of ratings the most rated tenth of the items holds."""
-    count = max(1, ratings.n_items // 10)
-    share = 100 * np.sort(ratings.per_item)[::-1][:count].sum() / len(ratings)
-    items = f"{count:,} most rated of {ratings.n_items:,} items receive"
-    return f"The {items if count > 1 else 'most rated item receives'} {share:.0f} % of all ratings."
-
-
-def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: str) -> None:
-    own = user_datasets.is_own(chosen.name)
-    name = f"{chosen.kind}-{chosen.holds}" if own else chosen.name
-    (figure, numbers), (picture, cells) = drawn(ratings) if own else pictures(data)
-    show(figure, f"popularity-{name}", top, numbers)
+    curves, (picture, cells) = drawn(ratings) if own else pictures(data)
+    show(curves, f"popularity-{name}", top)
     tab(
         "Known entries",
         "sparsity",
@@ -80,9 +67,19 @@ def _pictures(chosen: Entry, ratings: Ratings, data: Any, top: str) -> None:
             cells,
         ),
     )
+    rows = 0 if own else chosen.ratings or 0
+    observations(_observed(ratings, top, rows))
 
 
-def _observed(chosen: Entry, ratings: Ratings, top: str) -> list[str]:
+def most_rated(ratings: Ratings) -> str:
+    """Say which percentage of ratings the most rated tenth of the items holds."""
+    count = max(1, ratings.n_items // 10)
+    share = 100 * np.sort(ratings.per_item)[::-1][:count].sum() / len(ratings)
+    items = f"{count:,} most rated of {ratings.n_items:,} items receive"
+    return f"The {items if count > 1 else 'most rated item receives'} {share:.0f} % of all ratings."
+
+
+def _observed(ratings: Ratings, top: str, rows: int) -> list[str]:
     per_item = ratings.per_item
     per_user = ratings.per_user
     out = [
@@ -95,10 +92,9 @@ def _observed(chosen: Entry, ratings: Ratings, top: str) -> list[str]:
     ]
     if ratings.truth is not None and ratings.truth.noise_floor:
         out.append(f"No model can do better than the noise: {three(ratings.truth.noise_floor)}.")
-    own = user_datasets.is_own(chosen.name)
-    if not own and chosen.ratings and len(ratings) != chosen.ratings:
+    if rows not in (0, len(ratings)):
         out.append(
-            f"The file has {chosen.ratings:,} rows; {len(ratings):,} are ratings here "
+            f"The file has {rows:,} rows; {len(ratings):,} are ratings here "
             "(a pair that occurs twice counts once)."
         )
     return out

@@ -4,6 +4,7 @@ None of these controls is in the page's address: what they show may be from some
 """
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -79,7 +80,7 @@ def choices(kind: str, preview: Preview, file_id: str) -> Settings:
                 f"Leave out {code.replace(',', ', ')}" if code else "All are ratings",
                 key=f"own-code-{code}-{file_id}",
                 on_click=st.session_state.update,
-                args=({_codes_key(file_id): code},),
+                args=({f"own-missing-{file_id}": code},),
             )
         if questions.checkbox("It is right as read", key=f"own-right-{question.field}-{file_id}"):
             changed[question.field] = picked
@@ -91,28 +92,20 @@ def choices(kind: str, preview: Preview, file_id: str) -> Settings:
     return changed
 
 
-def _codes_key(file_id: str) -> str:
-    return f"own-missing-{file_id}"
-
-
 def separator(file_id: str, detected: str = "") -> None:
     """Draw the choice of what separates cells, ``detected`` where none is chosen."""
     st.selectbox(
         "Cells are separated by",
         ["", *SEPARATORS],
         format_func=lambda name: name or f"as it seems{f': {detected}' * bool(detected)}",
-        key=_separator_key(file_id),
+        key=f"own-separator-{file_id}",
     )
 
 
 def chosen_separator(file_id: str) -> dict[str, str]:
     """Return the choice of what separates cells, as a reading has it, if there is one."""
-    chosen = st.session_state.get(_separator_key(file_id))
+    chosen = st.session_state.get(f"own-separator-{file_id}")
     return {"separator": chosen} if chosen else {}
-
-
-def _separator_key(file_id: str) -> str:
-    return f"own-separator-{file_id}"
 
 
 def _rating_choices(preview: Preview, file_id: str) -> Settings:
@@ -128,11 +121,11 @@ def _rating_choices(preview: Preview, file_id: str) -> Settings:
         ):
             # where none was found, what fits best is taken
             listed = columns if reading[what] else [_NONE, *columns]
-            picked = _column(cell, label, listed, reading[what] or _NONE, file_id)
+            picked = _pick(cell, label, listed, reading[what] or _NONE, file_id)
             given[what] = "" if picked == _NONE else picked
     else:
         down = "user" if layout == "wide" else "item"
-        picked = _column(
+        picked = _pick(
             middle, f"Column with {down}s", [_NONE, *columns], reading[down] or _NONE,
             file_id,
         )  # fmt: skip
@@ -142,7 +135,7 @@ def _rating_choices(preview: Preview, file_id: str) -> Settings:
     given["missing"] = right.text_input(
         "Codes for “not rated”",
         ", ".join(f"{code:g}" for code in reading["missing"]),
-        key=_codes_key(file_id),
+        key=f"own-missing-{file_id}",
         max_chars=2000,
         help="Numbers with commas between them that mean “not rated” in this file, such as 99.",
     )
@@ -167,22 +160,15 @@ def _rating_choices(preview: Preview, file_id: str) -> Settings:
             "scale are moved onto it."
         )
         low, high, users = st.columns(3)
-        given["low"] = low.number_input(
-            "Lowest possible rating",
-            value=None,
-            placeholder="the file's lowest",
-            min_value=-LARGEST,
-            max_value=LARGEST,
-            key=f"own-low-{file_id}",
-        )
-        given["high"] = high.number_input(
-            "Highest possible rating",
-            value=None,
-            placeholder="the file's highest",
-            min_value=-LARGEST,
-            max_value=LARGEST,
-            key=f"own-high-{file_id}",
-        )
+        for cell, name, which in ((low, "low", "lowest"), (high, "high", "highest")):
+            given[name] = cell.number_input(
+                f"{which.capitalize()} possible rating",
+                value=None,
+                placeholder=f"the file's {which}",
+                min_value=-LARGEST,
+                max_value=LARGEST,
+                key=f"own-{name}-{file_id}",
+            )
         given["users"] = users.number_input(
             "Number of users, at most",
             2,
@@ -199,11 +185,11 @@ def _document_choices(preview: Preview, file_id: str) -> Settings:
     reading, columns = dataclasses.asdict(preview.reading), list(preview.columns)
     left, right = st.columns(2)
     if columns:
-        label = _column(
+        label = _pick(
             right, "Classes are in", [_NONE, *columns], reading["label"] or _NONE, file_id
         )
         return {
-            "text": _column(left, "Text is in", columns, reading["text"], file_id),
+            "text": _pick(left, "Text is in", columns, reading["text"], file_id),
             "label": "" if label == _NONE else label,
         }
     if preview.file.lower().endswith(".zip"):
@@ -228,7 +214,7 @@ def _image_choices(preview: Preview, file_id: str) -> Settings:
         )
     }  # fmt: skip
     if preview.variables:
-        given["variable"] = _column(
+        given["variable"] = _pick(
             middle,
             "Images are in the variable",
             list(preview.variables),
@@ -241,24 +227,17 @@ def _image_choices(preview: Preview, file_id: str) -> Settings:
     return given
 
 
-def _pick(cell: Any, label: str, titles: dict[str, str], usual: str, file_id: str) -> str:
+def _pick(
+    cell: Any, label: str, choices: Mapping[str, str] | Sequence[str], usual: str, file_id: str
+) -> str:
+    """Draw a select box over names, with their titles if they have any."""
+    names = list(choices)
     return str(
         cell.selectbox(
             label,
-            list(titles),
-            index=list(titles).index(usual),
-            format_func=lambda n: titles[n],
-            key=f"own-{label}-{file_id}",
-        )
-    )
-
-
-def _column(cell: Any, label: str, columns: list[str], usual: str, file_id: str) -> str:
-    return str(
-        cell.selectbox(
-            label,
-            columns,
-            index=columns.index(usual) if usual in columns else 0,
+            names,
+            index=names.index(usual) if usual in names else 0,
+            format_func=lambda name: choices[name] if isinstance(choices, Mapping) else name,
             key=f"own-{label}-{file_id}",
         )
     )

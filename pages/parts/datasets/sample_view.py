@@ -65,24 +65,23 @@ def _observed(chosen: Entry, samples: Samples) -> list[str]:
 
 
 def _images(samples: Samples) -> None:
-    shape = samples.shape
-    assert shape is not None  # images have one
     some = np.linspace(0, len(samples) - 1, min(_SHOWN, len(samples))).astype(int)
-    sheet = tiles(np.asarray(samples.values)[:, some], shape, _ACROSS)
+    sheet = tiles(np.asarray(samples.values)[:, some], samples.shape, _ACROSS)
     draw(
         picture(sheet, 330),
         f"faces-{len(samples)}",
         f"{some.size} of the {len(samples):,} images.",
         toolbar=False,
     )
-    st.caption(f"{some.size} of {len(samples):,}, spread evenly; {shape[0]}×{shape[1]} pixels.")
+    size = "×".join(map(str, samples.shape or ()))
+    st.caption(f"{some.size} of {len(samples):,}, spread evenly; {size} pixels.")
     truth = samples.truth
     if truth is not None:
         tab(
             "The true parts",
             "truth",
             lambda: draw(
-                picture(tiles(truth, shape, _ACROSS), 200),
+                picture(tiles(truth, samples.shape, _ACROSS), 200),
                 "true-parts",
                 f"The {truth.shape[1]} parts that the faces are made of.",
                 toolbar=False,
@@ -105,20 +104,10 @@ def _documents(samples: Samples) -> None:
         tab("One document", "document", lambda: _document(samples))
 
 
-def _lengths(samples: Samples) -> None:
-    drawn, numbers = lengths(samples)
-    show(
-        drawn,
-        "lengths",
-        f"The median document holds {numbers.attrs['median']:.0f} of the words.",
-        numbers,
-    )
-
-
 def _document(samples: Samples) -> None:
     number = controls.whole("Document", "d_document", 1, len(samples), 1)
     text = samples.texts[number - 1]
-    st.text(text[:600] + ("…" if len(text) > 600 else ""))
+    st.text(text[:600] + "…" * (len(text) > 600))
 
 
 def frequent_words(samples: Samples) -> Drawn:
@@ -132,14 +121,14 @@ def frequent_words(samples: Samples) -> Drawn:
     return fig, numbers
 
 
-def lengths(samples: Samples) -> Drawn:
-    """How many of the listed words documents hold (each counted as often as it occurs)."""
+def _lengths(samples: Samples) -> None:
+    """Draw how many of the listed words documents hold (each counted as often as it occurs)."""
     assert samples.counts is not None
     size = np.asarray(samples.counts.sum(axis=0)).ravel()
     edges = np.unique(np.round(np.geomspace(max(size.min(), 1), size.max() + 1, 25)))
     heights, edges = np.histogram(size, edges)
     numbers = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "documents": heights})
-    numbers.attrs["median"] = float(np.median(size))
+    median = float(np.median(size))
     fig = figure("listed words in a document (log scale)", "documents", height=460, log_x=True)
     fig.add_bar(
         x=np.sqrt(edges[:-1] * edges[1:]).tolist(),
@@ -151,6 +140,6 @@ def lengths(samples: Samples) -> Drawn:
     fig.update_layout(
         margin={"r": 10, "t": 50},
         hovermode="closest",
-        title={"text": f"median {three(numbers.attrs['median'])}", "font": {"size": 14}},
+        title={"text": f"median {three(median)}", "font": {"size": 14}},
     )
-    return fig, numbers
+    show(fig, "lengths", f"The median document holds {median:.0f} of the words.", numbers)

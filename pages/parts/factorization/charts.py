@@ -19,8 +19,7 @@ from plotly.subplots import make_subplots
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.experiments import FactorResult
 from dpmc_core.metrics.factors import match_parts, top_words
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import Drawn, figure, named_bars
+from pages.parts.ui.figures import Drawn, figure, named_bars, of_results
 from pages.parts.ui.labels import wrapped
 from pages.parts.ui.looks import FACTORIZATIONS, Identity
 from pages.parts.ui.pictures import picture, tiles
@@ -98,12 +97,11 @@ def _name(result: FactorResult) -> str:
 
 def _key(result: FactorResult) -> str:
     name = result.spec.card.name
-    return name + "-quiet" * (
-        f"{name}-quiet" in FACTORIZATIONS and result.spec.noise.kind == "none"
-    )
+    quiet = f"{name}-quiet"
+    return quiet if quiet in FACTORIZATIONS and result.spec.noise.kind == "none" else name
 
 
-@drawn_once.of_results
+@of_results
 def part_tiles(item: Learned) -> go.Figure:
     """All parts of one result."""
     return _tiles(item, item.dictionary)
@@ -130,26 +128,23 @@ def _after(item: Learned, share: float) -> NDArray[Any]:
 
 
 def _tiles(item: Learned, parts: NDArray[Any]) -> go.Figure:
-    shape = item.result.clean.shape
-    assert shape is not None  # images have one
-    return picture(tiles(parts, shape, math.ceil(math.sqrt(parts.shape[1]))), 180)
+    across = math.ceil(math.sqrt(parts.shape[1]))
+    return picture(tiles(parts, item.result.clean.shape, across), 180)
 
 
-@drawn_once.of_results
+@of_results
 def topic_bars(item: Learned, first: int, count: int) -> Drawn:
     """Topics ``first`` to ``first + count`` − 1 of one result.
 
     Their heaviest words, as long as their weight within the topic.
     """
     named = shown_words(item.dictionary[:, first : first + count], item.result.clean.words, 8)
-    titles = []
-    for k in range(len(named)):
-        near = item.likeness[first + k]
-        titles.append(
-            f"topic {first + k + 1}" + ("" if math.isnan(near) else f" · likeness {near:.2f}")
-        )
+    titles = [
+        f"topic {k + 1}" + ("" if math.isnan(near) else f" · likeness {near:.2f}")
+        for k, near in enumerate(item.likeness[first : first + count], start=first)
+    ]
     fig = make_subplots(
-        rows=len(named), cols=1, subplot_titles=titles, vertical_spacing=0.24 / max(len(named), 1)
+        rows=len(named), cols=1, subplot_titles=titles, vertical_spacing=0.24 / len(named)
     )
     rows = []
     for k, topic in enumerate(named, start=1):
@@ -168,7 +163,7 @@ def topic_bars(item: Learned, first: int, count: int) -> Drawn:
     return fig, pd.DataFrame(rows)
 
 
-@drawn_once.of_results
+@of_results
 def objective_curves(items: Sequence[Learned]) -> Drawn:
     """Objective per round of each result.
 
@@ -209,7 +204,7 @@ def _by_round(item: Learned, y: list[float], halves: Sequence[float] = ()) -> Li
     return Line(look, rounds, y, halves, trace={"marker": look.mark(maxdisplayed=8)})
 
 
-@drawn_once.of_results
+@of_results
 def moved_curves(items: Sequence[Learned]) -> Drawn:
     """How far W is from its start by round, ‖W − W₀‖/‖W₀‖, of results that say it."""
     fig = figure("round (log scale)", "distance of W from its start (% of ‖W₀‖)", log_x=True)
@@ -233,9 +228,9 @@ def rebuilt(result: FactorResult, column: int, parts: int) -> tuple[FloatArray, 
     return image, float(np.linalg.norm(truth - image))
 
 
-@drawn_once.of_results
+@of_results
 def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
-    """One face as it is, and as each dictionary rebuilds it."""
+    """One face as it is, and as each dictionary rebuilds it: three to a row, on one scale."""
     first = items[0].result
     shape = first.clean.shape
     assert shape is not None  # images have one
@@ -254,19 +249,8 @@ def rebuilt_tiles(items: Sequence[Learned], column: int, parts: int) -> Drawn:
         else f"{wrapped(name, 14)}<br>error {left:.3f}"
         for name, _, left in pictures
     ]
-    fig = _row_of_images([p for _, p, _ in pictures], titles, shape, float(truth.max()))
-    numbers = pd.DataFrame(
-        [{"image": name, "error": left, "parts": parts} for name, _, left in pictures]
-    )
-    return fig, numbers
-
-
-def _row_of_images(
-    images: Sequence[FloatArray], titles: Sequence[str], shape: tuple[int, int], top: float
-) -> go.Figure:
-    """Images of one size beside each other, three to a row, on one scale."""
-    across = 3
-    down = -(-len(images) // across)
+    across, top = 3, max(float(truth.max()), 1e-300)
+    down = -(-len(pictures) // across)
     fig = make_subplots(
         rows=down,
         cols=across,
@@ -274,21 +258,17 @@ def _row_of_images(
         horizontal_spacing=0.02,
         vertical_spacing=0.22 / down,
     )
-    for k, image in enumerate(images):
-        grey = np.round(255 * np.clip(image.reshape(shape) / max(top, 1e-300), 0, 1)).astype(
-            np.uint8
-        )
-        fig.add_image(
-            z=np.repeat(grey[:, :, None], 3, axis=2),
-            hoverinfo="skip",
-            row=k // across + 1,
-            col=k % across + 1,
-        )
+    for k, (_, image, _) in enumerate(pictures):
+        grey = np.round(255 * np.clip(image.reshape(shape) / top, 0, 1)).astype(np.uint8)
+        at = {"row": k // across + 1, "col": k % across + 1}
+        fig.add_image(z=np.repeat(grey[:, :, None], 3, axis=2), hoverinfo="skip", **at)
     fig.update_xaxes(visible=False)
     fig.update_yaxes(visible=False)
     fig.update_layout(height=40 + 250 * down, margin={"l": 0, "r": 0, "t": 54, "b": 0})
     fig.update_annotations(font={"size": None})
-    return fig
+    return fig, pd.DataFrame(
+        [{"image": name, "error": left, "parts": parts} for name, _, left in pictures]
+    )
 
 
 def corrupted_shown(item: Learned) -> int:
@@ -296,14 +276,12 @@ def corrupted_shown(item: Learned) -> int:
     return int(np.isin(item.result.shown, item.result.samples.spoiled)[:4].sum())
 
 
-@drawn_once.of_results
+@of_results
 def outlier_tiles(item: Learned) -> go.Figure:
     """Spoiled images, what the outlier matrix R took up of each (its size), and what the parts
     rebuilt: a row each.
     """
     result = item.result
-    shape = result.clean.shape
-    assert shape is not None  # images have one
     assert result.outliers is not None  # only results with outliers are shown so
     count = corrupted_shown(item)
     columns = result.shown[:count]  # spoiled ones come first
@@ -315,10 +293,10 @@ def outlier_tiles(item: Learned) -> go.Figure:
         ],
         axis=1,
     )
-    return picture(tiles(table, shape, count), 360)
+    return picture(tiles(table, result.clean.shape, count), 360)
 
 
-@drawn_once.of_results
+@of_results
 def document_bars(item: Learned, column: int) -> Drawn:
     """The topics of one document: how much of what is rebuilt of it each makes up."""
     result = item.result
@@ -326,16 +304,8 @@ def document_bars(item: Learned, column: int) -> Drawn:
     share = weights / max(float(weights.sum()), 1e-300)
     heads = shown_words(item.dictionary, result.clean.words, 3)
     order = [int(k) for k in np.argsort(-share, kind="stable")[:6] if share[k] > 0.005]
-    rows = pd.DataFrame(
-        [
-            {
-                "topic": f"{k + 1}: " + ", ".join(word for word, _ in heads[k]),
-                "share": float(share[k]),
-            }
-            for k in order
-        ],
-        columns=["topic", "share"],
-    )
+    names = [f"{k + 1}: " + ", ".join(word for word, _ in heads[k]) for k in order]
+    rows = pd.DataFrame({"topic": names, "share": share[order]})
     fig = figure("share of the topic", "", height=110 + 34 * max(len(rows), 1))
     named_bars(fig, rows.to_numpy().tolist(), item.look.colour)
     fig.update_xaxes(range=[0, 1.2], tickvals=[0, 0.5, 1])

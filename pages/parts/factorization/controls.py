@@ -12,14 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.config import Choice, Settings, parameters
 from dpmc_core.datasets import Entry, entry
 from dpmc_core.datasets.configs import DocumentData, ImageData, TermCountData, config_of
-from dpmc_core.errors import DPMCError, ParameterError
+from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES, StudySpec
 from dpmc_core.factorization.robust import RobustConfig
 from dpmc_core.mechanisms import FAMILIES
 from pages.parts.frame import presenter
 from pages.parts.frame.study import Built
-from pages.parts.server import user_data as own_data
+from pages.parts.server import user_data
 from pages.parts.ui import controls, declared, glossary, links
 from pages.parts.ui.looks import SOME_NOISE, TOTALS
 
@@ -39,7 +39,7 @@ def _rule(config: type, name: str = "word_list") -> Choice:
 
 FACTOR_TITLES: links.LinkTitles = {
     "f_question": QUESTIONS,
-    "f_data": partial(own_data.linked, "images", "documents"),
+    "f_data": partial(user_data.linked, "images", "documents"),
     "f_stop": STOP_WORDS,
     "f_noise": SOME_NOISE,
     **{f"f_{name}": titles for name, titles in declared.titles(_OWNERS).items()},
@@ -85,7 +85,7 @@ def dataset_choice(question: str) -> str:
     study = STUDIES["factorization"].get(question)
     fit = {
         n: t
-        for n, t in own_data.menu("images", "documents").items()
+        for n, t in user_data.menu("images", "documents").items()
         if study is None
         or (entry(n).holds in study.holds and (entry(n).synthetic or not study.made))
     }
@@ -277,28 +277,20 @@ class Asked:
 
     def build(self) -> Built:
         """Build the runs or the study, or a sentence about what is wrong."""
-        built = Built()
+        specs, study = tuple[RunSpec, ...](), None
         try:
-            built = self._comparison() if self.question == "compare" else self._study()
-            problem = own_data.absent(self.dataset_entry)
-        except ParameterError as error:
-            problem = str(ParameterError(self._named(error.name), error.value, error.allowed))
+            if self.question == "compare":
+                fields = side_by_side(self.shared, self.privacy)
+                specs = tuple(RunSpec.fitting(one) for one in fields)
+            else:
+                settings = self.shared | {n: v for n, v in self.privacy.items() if n in _SHARED}
+                if self.question == "rounds":
+                    settings["rounds"] = self.privacy["published_rounds"]
+                study = StudySpec.of("factorization", self.question, settings, self.seeds)
+            problem = user_data.absent(self.dataset_entry)
         except DPMCError as error:
             problem = str(error)
-        return Built(built.specs, built.study, problem)
-
-    def _comparison(self) -> Built:
-        fields = side_by_side(self.shared, self.privacy)
-        return Built(specs=tuple(RunSpec.fitting(one) for one in fields))
-
-    def _study(self) -> Built:
-        settings = {**self.shared, **{n: v for n, v in self.privacy.items() if n in _SHARED}}
-        if self.question == "rounds":
-            settings |= {"rounds": self.privacy["published_rounds"]}
-        return Built(study=StudySpec.of("factorization", self.question, settings, self.seeds))
-
-    def _named(self, name: str) -> str:
-        return f"How many {'parts' if self.images else 'topics'} K" if name == "rank" else name
+        return Built(specs, study, problem)
 
 
 def form(row: DeltaGenerator) -> Asked:

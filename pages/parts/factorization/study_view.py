@@ -18,16 +18,14 @@ _PUBLISHED = "as published (not private)"
 
 def factor_sentences(result: StudyResult) -> list[str]:
     """What a study shows, from its numbers."""
-    kind = result.spec.kind
-    if kind == "rounds":
-        return _by_rounds(result.lines(), result.lines("epsilon"))
-    if kind == "people":
-        return _by_people(result.lines("found"))
-    if kind == "parts":
-        return _by_parts(result)
-    if kind == "start":
-        return _by_start(result.lines())
-    return (_by_epsilon if kind == "epsilon" else _by_outliers)(result.lines())
+    of_kind = {
+        "rounds": _by_rounds,
+        "people": _by_people,
+        "parts": _by_parts,
+        "start": _by_start,
+        "epsilon": _by_epsilon,
+    }
+    return of_kind.get(result.spec.kind, _by_outliers)(result)
 
 
 def _private(lines: Lines, algorithm: str) -> str | None:
@@ -42,7 +40,8 @@ def _private(lines: Lines, algorithm: str) -> str | None:
     )
 
 
-def _by_epsilon(lines: Lines) -> list[str]:
+def _by_epsilon(result: StudyResult) -> list[str]:
+    lines = result.lines()
     moment, corrected = _private(lines, "moment-nmf"), _private(lines, "private-nmf")
     if not moment or not corrected:
         return []
@@ -67,8 +66,8 @@ def _by_epsilon(lines: Lines) -> list[str]:
     return out
 
 
-def _by_rounds(lines: Lines, epsilons: Lines) -> list[str]:
-    out = []
+def _by_rounds(result: StudyResult) -> list[str]:
+    out, lines, epsilons = [], result.lines(), result.lines("epsilon")
     loud, moment = lines.get(_PUBLISHED, []), _private(lines, "moment-nmf")
     if loud:
         first, last = epsilons[_PUBLISHED][0].mean, epsilons[_PUBLISHED][-1].mean
@@ -90,8 +89,8 @@ def _by_rounds(lines: Lines, epsilons: Lines) -> list[str]:
     return out
 
 
-def _by_start(lines: Lines) -> list[str]:
-    out = []
+def _by_start(result: StudyResult) -> list[str]:
+    out, lines = [], result.lines()
     for noise, how in (("", "With noise"), (QUIET, "Without noise")):
         both = [lines.get(f"{title}{noise}", []) for title in STARTS.values()]
         alike = [(a, b) for a, b in zip(*both, strict=False) if a.x == b.x]
@@ -103,7 +102,8 @@ def _by_start(lines: Lines) -> list[str]:
     return out
 
 
-def _by_people(lines: Lines) -> list[str]:
+def _by_people(result: StudyResult) -> list[str]:
+    lines = result.lines("found")
     moment = _private(lines, "moment-nmf")
     if not moment:
         return []
@@ -141,8 +141,8 @@ def _by_parts(result: StudyResult) -> list[str]:
     return out
 
 
-def _by_outliers(lines: Lines) -> list[str]:
-    out = []
+def _by_outliers(result: StudyResult) -> list[str]:
+    out, lines = [], result.lines()
     plain, robust = lines.get("NMF, no noise", []), lines.get("Robust NMF, no noise", [])
     for a, b in zip(plain, robust, strict=False):
         apart = b.minus(a)

@@ -5,7 +5,6 @@ One image or document is shown as each method rebuilds it from its parts or topi
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments import FactorResult, RunSpec
 from dpmc_core.experiments.studies.spec import STUDIES
 from dpmc_core.metrics import Comparison
-from dpmc_core.metrics.factors import W2V_WARNING, mean_score, npmi, tc_w2v
+from dpmc_core.metrics.factors import W2V_WARNING, column_errors, mean_score, npmi, tc_w2v
 from dpmc_core.privacy.noise import RoundEpsilon
-from dpmc_core.wording import csv_text, finite, signed, three
+from dpmc_core.wording import csv_text, signed, three
 from pages.parts.factorization import charts as factor_charts
 from pages.parts.factorization.charts import Learned, learned, shown_words
 from pages.parts.factorization.controls import PUBLISHED_ROUNDS, QUESTIONS, Asked
 from pages.parts.frame import drag, python_lines
-from pages.parts.frame.page import counted, observations, tab, verdict
+from pages.parts.frame.page import cards, counted, observations, tab, verdict
 from pages.parts.frame.study import Built
 from pages.parts.server import jobs
 from pages.parts.server.sandbox import learn_words
@@ -32,7 +31,7 @@ from pages.parts.ui import controls
 from pages.parts.ui.figures import draw, show
 from pages.parts.ui.on_screen import download, show_table
 from pages.parts.ui.pictures import sized
-from pages.parts.ui.run_panel import Example, Panel, draw_panel, example_runs
+from pages.parts.ui.run_panel import Example, Panel, draw_panel
 
 
 def factor_verdict(items: Sequence[Learned]) -> str:
@@ -150,8 +149,6 @@ def _unscored(items: Sequence[Learned]) -> str:
 
 
 def _outlier_sentence(plain: Learned, robust: Learned) -> str:
-    from dpmc_core.metrics.factors import column_errors
-
     a, b = (
         column_errors(i.result.clean.values, i.result.dictionary, i.result.coefficients) ** 2 / 2
         for i in (robust, plain)
@@ -203,11 +200,7 @@ def rebuilt_image(items: list[Learned]) -> None:
         "without noise."
     )
     for item in items:
-        if (
-            item.result.outliers is not None
-            and item.result.samples.spoiled.size
-            and item.key == "robust-nmf"
-        ):
+        if item.key == "robust-nmf" and item.result.samples.spoiled.size:
             st.subheader("What the outlier matrix took up", anchor=False)
             shown = factor_charts.corrupted_shown(item)
             draw(
@@ -249,29 +242,20 @@ def document_topics(items: list[Learned]) -> None:
     )
 
 
-def _parts_csv(result: FactorResult) -> str:
+def _offer_parts(name: str, key: str, result: FactorResult) -> None:
     words = list(result.clean.words) or None
-    return csv_text(pd.DataFrame(result.dictionary, index=words), index=True)
+    download(
+        f"Parts of {name} (CSV)",
+        f"dpmc-parts-{key}.csv",
+        lambda: csv_text(pd.DataFrame(result.dictionary, index=words), index=True),
+        key=f"parts-csv-{key}",
+    )
 
 
 def export(items: list[Learned]) -> None:
     """Offer downloads, and the same runs elsewhere."""
-    download(
-        "Results with ledgers (JSON)",
-        "dpmc-factors.json",
-        lambda: [finite(i.result.summary()) for i in items],
-    )
-    for item in items:
-        with st.container(horizontal=True):
-            download(
-                f"Parts of {item.name} (CSV)",
-                f"dpmc-parts-{item.key}.csv",
-                partial(_parts_csv, item.result),
-                key=f"parts-csv-{item.key}",
-            )
-            python_lines.files_of(item.name, item.key, item.result, released=item.result.finished)
-    for item in items:
-        python_lines.elsewhere(item.name, item.result.spec)
+    runs = [(item.name, item.key, item.result) for item in items]
+    python_lines.export("factors", runs, _offer_parts)
 
 
 _TOPICS_SHOWN = 6
@@ -309,8 +293,6 @@ def factors_so_far(job: jobs.Job) -> bool:
 def factor_results(results: Sequence[FactorResult | None]) -> None:
     """Everything that finished runs show."""
     done = [r for r in results if r is not None]
-    if not done:
-        return
     items = learned(done)
     images = done[0].clean.unit == "image"
     if len(done) < len(results):
@@ -365,18 +347,6 @@ def _objective(items: list[Learned]) -> None:
         st.caption(f"{sentence} ‖W − W₀‖/‖W₀‖ by round, as published.")
 
 
-def _accounts(items: list[Learned]) -> None:
-    for start in range(0, len(items), 2):
-        pair = items[start : start + 2]
-        for column, item in zip(st.columns(2), pair, strict=False):
-            with column:
-                _account(item)
-
-
-def _size(result: FactorResult) -> str:
-    return f"N = {sized(result.clean)}; K = {result.spec.algorithm.rank}"
-
-
 def _replayed(items: list[Learned]) -> int:
     """Draw the slider of finished runs; returns where it stands, in percent."""
     results = [item.result for item in items]
@@ -395,9 +365,9 @@ def _frame(items: list[Learned], percent: int) -> drag.Frame:
     """What the page shows after so many % of the rounds."""
     sentence = factor_verdict(items)
     if percent < 100:
-        sentence = f"After {percent} % of the rounds, the objective (lower is better) is: {{}}."
-        sentence = sentence.format(
-            ", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items)
+        objectives = ", ".join(f"{i.name} {_objective_after(i, percent)}" for i in items)
+        sentence = (
+            f"After {percent} % of the rounds, the objective (lower is better) is: {objectives}."
         )
     if items[0].result.clean.unit != "image":
         rows = zip(*(_heads(item, percent) for item in items), strict=True)
@@ -430,16 +400,11 @@ def _parts(items: list[Learned], percent: int) -> None:
                     f"{item.dictionary.shape[1]} parts learned by {item.name}.",
                     toolbar=False,
                 )
-                count = _part_count(item) if percent == 100 else ""  # what is counted is the end's
-                st.caption(f"{count}{_how(item)}")
-
-
-def _part_count(item: Learned) -> str:
-    share = item.result.final.found
-    if share is None:
-        return ""
-    count = item.result.spec.algorithm.rank
-    return f"{round(share * count)}/{count} parts, "
+                share, count = item.result.final.found, item.result.spec.algorithm.rank
+                counted_parts = ""
+                if share is not None and percent == 100:  # what is counted is the end's
+                    counted_parts = f"{round(share * count)}/{count} parts, "
+                st.caption(f"{counted_parts}{_how(item)}")
 
 
 def _how(item: Learned) -> str:
@@ -457,10 +422,12 @@ def _topics(items: list[Learned], percent: int) -> None:
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="topic")
     with st.container(key="topics"):
         st.table(frame, border="horizontal")  # whole, on a phone too
+    first = items[0].result
     st.caption(
-        f"{_size(items[0].result)}. The {_WORDS} heaviest words of each topic, coarse ones left "
-        "out. Topics are matched one to one to the first method's by the cosine of their weights. "
-        "Before the last round ● marks words that are new since the step before."
+        f"N = {sized(first.clean)}; K = {first.spec.algorithm.rank}. The {_WORDS} heaviest words "
+        "of each topic, coarse ones left out. Topics are matched one to one to the first method's "
+        "by the cosine of their weights. Before the last round ● marks words that are new since "
+        "the step before."
     )
 
 
@@ -533,10 +500,10 @@ def _scores(items: list[Learned]) -> None:
         st.caption("This set holds counts without running text, so there is no word2vec.")
 
 
-def _account(item: Learned) -> None:
-    """One method's numbers, and what it protects."""
-    result, statement = item.result, item.result.statement
-    with st.container(border=True):
+def _accounts(items: list[Learned]) -> None:
+    """Each method's numbers, and what it protects."""
+    for item in cards(items, 2):
+        result, statement = item.result, item.result.statement
         st.markdown(f"**{item.name}**")
         st.metric(
             "objective",
@@ -563,7 +530,7 @@ def _account(item: Learned) -> None:
         if not statement.private:
             st.markdown(f":material/shield: {statement.label}")
             st.caption("What is shown could reveal the data it was made from.")
-            return
+            continue
         if statement.uncovered:
             st.warning(f"**No guarantee:** {statement.label}.", icon=":material/gpp_maybe:")
         elif statement.nominal:
@@ -615,21 +582,26 @@ def compare(request: Asked, built: Built, row: DeltaGenerator) -> None:
             problem=built.problem,
             step="round",
             so_far=factors_so_far,
-            show=lambda job: factor_results(job.results),
-            example=_example(images=request.images),
+            show=factor_results,
+            example=Example.of_runs(
+                "2,000 cartoon faces"
+                if request.images
+                else "300 news articles that ship with the app, K = 8, total ε = 2",
+                example_specs(images=request.images),
+                factor_results,
+            ),
             row=row,
             seed="f_seed",
         )
     )
 
 
-def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
+def example_specs(*, images: bool = True) -> tuple[RunSpec, ...]:
     """The runs that are shown before the first."""
-    name, count, parts, epsilon = ("cartoon", 2000, 20, 2.0) if images else ("lee", 0, 8, 2.0)
-    data: dict[str, Any] = {"dataset": name, "rank": parts}
-    if count:
-        data["n_samples"] = count
-    private = {"mechanism": "gaussian", "epsilon": epsilon}
+    data: dict[str, Any] = {"dataset": "lee", "rank": 8}
+    if images:
+        data = {"dataset": "cartoon", "rank": 20, "n_samples": 2000}
+    private = {"mechanism": "gaussian", "epsilon": 2.0}
     chosen: list[dict[str, Any]] = [
         {"algorithm": "nmf"},
         {
@@ -642,18 +614,3 @@ def example_specs(*, images: bool) -> tuple[RunSpec, ...]:
         {"algorithm": "moment-nmf", **private},
     ]
     return tuple(RunSpec.of(**data, **fields) for fields in chosen)
-
-
-def _example(*, images: bool) -> Example:
-    specs = example_specs(images=images)
-    about = (
-        "2,000 cartoon faces"
-        if images
-        else "300 news articles that ship with the app, K = 8, total ε = 2"
-    )
-    return Example(about=about, specs=specs, draw=lambda: factor_results(example_runs(specs)))
-
-
-def examples() -> list[tuple[RunSpec, ...]]:
-    """Return the runs that the page shows as it opens."""
-    return [example_specs(images=True)]

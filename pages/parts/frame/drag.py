@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 from operator import getitem
 from typing import Any
@@ -116,26 +116,22 @@ def frames(
     two of them, and by value what stands there; null for a value at which nothing can be drawn.
     Of each table all cells by value.
     """
-    drawn: dict[int, Frame] = {}
+    drawn: list[Frame | None] = [None] * len(values)
     for k, value in enumerate(values):
         with suppress(DPMCError):
             drawn[k] = draw(value)
 
-    def at_values(part: Callable[[Frame], Any]) -> list[Any]:
-        return [part(drawn[k]) if k in drawn else None for k in range(len(values))]
-
-    def plain(name: str, frame: Frame) -> Any:
-        return _plain(figures.ready(frame.figures[name], look))
-
-    def cell(name: str, frame: Frame) -> Sequence[str]:
-        return frame.cells[name]
-
-    first = next(iter(drawn.values()), Frame("", {}))
+    first = next(filter(None, drawn), Frame("", {}))
     return json.dumps(
         {
-            "verdicts": at_values(lambda frame: on_screen.unbroken(written(frame.verdict))),
-            "figures": {n: _changes(at_values(partial(plain, n))) for n in first.figures},
-            "cells": {n: at_values(partial(cell, n)) for n in first.cells},
+            "verdicts": [one and on_screen.unbroken(written(one.verdict)) for one in drawn],
+            "figures": {
+                name: _changes(
+                    [one and _plain(figures.ready(one.figures[name], look)) for one in drawn]
+                )
+                for name in first.figures
+            },
+            "cells": {name: [one and one.cells[name] for one in drawn] for name in first.cells},
         }
     )
 

@@ -4,8 +4,9 @@ What all pages show alike is here too: how a statement was counted, account by a
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,25 +14,35 @@ from streamlit.delta_generator import DeltaGenerator
 from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.privacy import Account, Statement
 from dpmc_core.wording import three
-from pages.parts.ui import controls, glossary, on_screen
+from pages.parts.ui import controls, glossary, links, on_screen
 from pages.parts.ui.on_screen import points, verdict
 
 __all__ = ["verdict"]
+
+Item = TypeVar("Item")
 
 _MOST_WORDS = 30  # of the observations above the tabs
 _WRITTEN = "tab-written"  # in the session: what the address says of it by now
 
 
-def head(page: str) -> None:
-    """Draw the title of ``page``, and keep a place below it for the verdict."""
+def head(page: str, titles: links.LinkTitles | None = None) -> None:
+    """Begin ``page``: draw its title, and keep a place below it for the verdict.
+
+    ``titles`` say by key what a link may call a control's options (``links.on_page``).
+    """
+    links.on_page(f"{page}.py", titles or {})
     entry = glossary.PAGES[page]
     st.title(entry.question, help=glossary.listed(entry.words), anchor=False)
     on_screen.begin(entry.question, st.container(key="verdict"))
 
 
 def control() -> DeltaGenerator:
-    """Return a row above the page's figure, for the one control that matters."""
-    return st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
+    """Return a row above the page's figure, for the one control that matters; below it is told
+    what of an address could not be used, once every control has been drawn.
+    """
+    row = st.container(key="main-control", horizontal=True, vertical_alignment="bottom")
+    on_screen.now().problems = st.container()
+    return row
 
 
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -40,6 +51,17 @@ def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
     """
     row = st.container(key="pair", horizontal=True)
     return row.container(), row.container()
+
+
+def cards(items: Sequence[Item], across: int = 0) -> Iterator[Item]:
+    """Yield ``items`` each in a card of its own, ``across`` of them side by side (by default
+    all).
+    """
+    across = across or len(items)
+    for first in range(0, len(items), across):
+        for column, item in zip(st.columns(across), items[first:], strict=False):
+            with column.container(border=True):
+                yield item
 
 
 def observations(sentences: Iterable[str], most: int = 3) -> None:
@@ -94,6 +116,9 @@ def tabs() -> None:
     open none is chosen at first: its numbers may be the answer.
     """
     shown = on_screen.now()
+    if shown.problems is not None:
+        with shown.problems:
+            controls.link_problems()
     shown.tabs_drawn, entries = True, shown.tabs
     if "more" in entries:
         entries["more"] = entries.pop("more")  # behind what is drawn
@@ -171,6 +196,12 @@ def counted(statement: Statement) -> None:
         icon=":material/warning:",
     ):
         points(statement.caveats)
+
+
+def caveats(sentences: Iterable[str]) -> None:
+    """Draw what a count leaves out, one caption each."""
+    for sentence in sentences:
+        st.caption(f":material/warning: {controls.plain(sentence)}")
 
 
 def _counted_by(answer: Account) -> str:

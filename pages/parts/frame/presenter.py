@@ -70,8 +70,8 @@ def bar() -> None:
                 key=f"to-{key}",
                 shortcut=key,
                 disabled=not 0 <= to < len(pages),
-                on_click=_turn_to,
-                args=(pages[to % len(pages)],),
+                on_click=st.session_state.update,
+                args=({_NEXT: pages[to % len(pages)]},),
             )
         st.button(
             "End",
@@ -81,10 +81,6 @@ def bar() -> None:
             on_click=on_screen.turn,
             args=("present",),
         )
-
-
-def _turn_to(page: str) -> None:
-    st.session_state[_NEXT] = page
 
 
 def begin_page() -> None:

@@ -1,17 +1,19 @@
 """The Python that computes what a page shows, for its notebook; and a run as files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from dpmc_core.datasets import user_datasets
-from dpmc_core.experiments import FactorResult, RunResult, RunSpec
+from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.release import archive
 from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.sweeps.spec import SweepSpec
 from dpmc_core.mechanisms import Mechanism
+from dpmc_core.wording import finite
 from pages.parts.ui import on_screen
 from pages.parts.ui.on_screen import code, download
 
@@ -63,18 +65,36 @@ def of_runs(runs: Sequence[tuple[str, RunSpec]]) -> None:
         on_screen.add_lines(label, spec.python(), held_back=_AGAIN if spec.secret else "")
 
 
-def files_of(label: str, key: str, result: RunResult | FactorResult, *, released: bool) -> None:
-    """Offer the ledger of a private run called ``label``, and what it ``released``, as files."""
-    if result.ledger.private:
-        name = f"dpmc-ledger-{key.lower()}.json"
-        download(f"Ledger of {label} (JSON)", name, result.ledger.as_dict, key=f"ledger-{key}")
-    if released:
-        name = f"dpmc-release-{key.lower()}.zip"
-        download(f"Release of {label} (ZIP)", name, partial(archive, result), key=f"release-{key}")
+def export(
+    file: str,
+    runs: Sequence[tuple[str, str, Any]],
+    more: Callable[[str, str, Any], None] = lambda *_: None,
+) -> None:
+    """Offer runs, each with its label and a key, as files: all results, and of each its ledger and
+    what it released, with what ``more`` offers of it; and how to make them elsewhere.
+    """
+    download(
+        "Results with ledgers (JSON)",
+        f"dpmc-{file}.json",
+        lambda: [finite(result.summary()) for *_, result in runs],
+    )
+    for label, key, result in runs:
+        with st.container(horizontal=True):
+            more(label, key, result)
+            if result.ledger.private:
+                name = f"dpmc-ledger-{key.lower()}.json"
+                ledger = result.ledger.as_dict
+                download(f"Ledger of {label} (JSON)", name, ledger, key=f"ledger-{key}")
+            if getattr(result, "released", result.finished and result.spec.task == "factorize"):
+                name = f"dpmc-release-{key.lower()}.zip"
+                zipped = partial(archive, result)
+                download(f"Release of {label} (ZIP)", name, zipped, key=f"release-{key}")
+    for label, _, result in runs:
+        elsewhere(label, result.spec)
 
 
-def elsewhere(label: str, spec: RunSpec) -> None:
-    """Draw the command and the Python that make the run called ``label`` again."""
+def elsewhere(label: str, spec: Any) -> None:
+    """Draw the command and the Python that make what is called ``label`` again."""
     st.markdown(f"**{label}** on the command line, and in Python:")
     code(spec.command(), "bash")
     code(spec.python(), "python")

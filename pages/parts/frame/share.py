@@ -141,6 +141,11 @@ def embedding(link: str) -> str:
     )
 
 
+def server_address() -> str:
+    """The address of the server, as the visitor has it."""
+    return (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
+
+
 def own_tab(label: str) -> None:
     """A button that opens the page, as it is, outside the frame that it is in."""
     st.link_button(label, _here(), icon=":material/open_in_new:")

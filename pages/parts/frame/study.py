@@ -164,7 +164,7 @@ class Study:
                 quick=() if wanted is None else (wanted.quick,),
                 step="run",
                 so_far=self._so_far,
-                show=lambda job: self._show(job.results[0]),
+                show=lambda results: self._show(results[0]),
                 example=Example(
                     about=self.about(stored),
                     specs=(stored.spec,),

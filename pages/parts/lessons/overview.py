@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpmc_core.privacy import guess_bound
 from pages.parts.frame.page import tab, verdict
+from pages.parts.frame.share import server_address
 from pages.parts.lessons.lessons import CLASS, Lesson, again, begin, lessons, link, score
 from pages.parts.ui import looks, on_screen
 from pages.parts.ui.figures import figure, show
@@ -45,7 +46,7 @@ def _alone() -> list[Lesson]:
 
 
 def _timetable(lesson: Lesson) -> None:
-    base = (st.context.url or "").split("?")[0].rsplit("/", 1)[0]
+    base = server_address()
     ends = np.cumsum([step.minutes for step in lesson.steps])
     rows = [
         {

@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmc_core.mechanisms import (
-    FAMILIES,
-    Gaussian,
-    Huber,
-    Mechanism,
-    alpha_with_variance,
-    textbook_gaussian_epsilon,
-)
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import Drawn, figure, level
+from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism, textbook_gaussian_epsilon
+from dpmc_core.privacy.noise import papers_huber
+from pages.parts.ui.figures import Drawn, figure, level, of_values
 from pages.parts.ui.labels import Label, label_end, label_ends
 from pages.parts.ui.looks import IDENTITY, curve
 from pages.parts.ui.series import Line, named_lines
 
 
-@drawn_once.of_values
+@of_values
 def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     """Privacy loss log p(x)/p(x + Δ) of each mechanism, with Huber's bound ±αΔ/s (huber-paper,
     appendix A).
@@ -50,7 +43,7 @@ def privacy_loss(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     return named_lines(fig, lines), pd.DataFrame(numbers)
 
 
-@drawn_once.of_values
+@of_values
 def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Drawn:
     """Exact δ(ε) of one scalar release for each mechanism, δ on a log scale down to 1e-9."""
     pure = [m.epsilon(sensitivity) for m in mechanisms]
@@ -77,7 +70,7 @@ def privacy_profile(mechanisms: Sequence[Mechanism], sensitivity: float) -> Draw
     return fig, pd.DataFrame(numbers)
 
 
-@drawn_once.of_values
+@of_values
 def table_1() -> pd.DataFrame:
     """Table 1 of the Huber paper (Δ = 5, δ = 1e-5).
 
@@ -91,9 +84,7 @@ def table_1() -> pd.DataFrame:
     }
     rows = []
     for variance, (gaussian, laplace, huber) in printed.items():
-        paper_huber = (
-            Huber(alpha=3.0) if variance == 1 else Huber(alpha=alpha_with_variance(float(variance)))
-        )
+        paper_huber = papers_huber(float(variance))
         rows.append(
             {
                 "noise variance": variance,
@@ -101,7 +92,7 @@ def table_1() -> pd.DataFrame:
                 "Gaussian textbook": textbook_gaussian_epsilon(variance, 5, 1e-5),
                 "Gaussian exact": Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5),
                 "Laplace printed": laplace,
-                "Laplace exact": FAMILIES["laplace"].with_variance(variance).epsilon(5),
+                "Laplace exact": Laplace.with_variance(variance).epsilon(5),
                 "Huber printed": huber,
                 "Huber exact": paper_huber.epsilon(5),
             }

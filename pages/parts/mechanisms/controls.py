@@ -1,11 +1,12 @@
 """The controls of the *Mechanisms* page, and the mechanisms that they ask for."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Mechanism
 from pages.parts.frame import presenter
 from pages.parts.ui import controls, declared
+from pages.parts.ui.densities import at_equal
 from pages.parts.ui.looks import IDENTITY
 
 TITLES = {name: look.title for name, look in IDENTITY.items()}
@@ -59,21 +60,16 @@ class Asked:
     def build(self) -> list[Mechanism]:
         """Build the mechanisms, one of each family. Raises ``DPMCError``."""
         names = [name for name in FAMILIES if name in self.scales or self.with_staircase]
-        return [self._mechanism(FAMILIES[name]) for name in names]
+        if self.compare == "free":
+            return [self._free(FAMILIES[name]) for name in names]
+        fixed = {"sensitivity": self.sensitivity, "delta": self.delta, "alpha": self.alpha}
+        return at_equal(self.compare, getattr(self, self.compare), names=names, **fixed)
 
-    def _mechanism(self, kind: Any) -> Mechanism:
+    def _free(self, kind: Any) -> Any:
+        if not kind.in_runs:
+            return kind(epsilon=1.0, sensitivity=self.sensitivity)
         shape = {"alpha": self.alpha} if "alpha" in kind.shape else {}
-        if self.compare == "epsilon":
-            slack = {} if kind.pure else {"delta": self.delta}
-            mechanism = kind.with_epsilon(self.epsilon, self.sensitivity, **shape, **slack)
-        elif self.compare == "variance":
-            design = {} if kind.in_runs else {"sensitivity": self.sensitivity}
-            mechanism = kind.with_variance(self.variance, **shape, **design)
-        elif kind.in_runs:
-            mechanism = kind(scale=self.scales[kind.name], **shape)
-        else:
-            mechanism = kind(epsilon=1.0, sensitivity=self.sensitivity)
-        return cast(Mechanism, mechanism)
+        return kind(scale=self.scales[kind.name], **shape)
 
 
 def form() -> Asked:
@@ -92,7 +88,18 @@ def form() -> Asked:
     presenter.steps("m_alpha", _PLAYED)
     with controls.settings():
         if compare == "free":
-            scales = {name: _scale(name) for name in scales}
+            scales = {
+                name: controls.slider(
+                    f"{TITLES[name]} scale",
+                    f"m_scale_{name}",
+                    "scale",
+                    1.0,
+                    low=0.05,
+                    high=10.0,
+                    step=0.05,
+                )
+                for name in scales
+            }
         sensitivity = controls.slider(
             "Sensitivity Δ", "m_sensitivity", "sensitivity", 1.0, low=0.1, high=10.0, step=0.1
         )
@@ -118,10 +125,4 @@ def form() -> Asked:
         samples=int(samples),
         seed=seed,
         view=view,
-    )
-
-
-def _scale(name: str) -> float:
-    return controls.slider(
-        f"{TITLES[name]} scale", f"m_scale_{name}", "scale", 1.0, low=0.05, high=10.0, step=0.05
     )

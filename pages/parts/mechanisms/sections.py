@@ -8,7 +8,7 @@ from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.wording import power, three
-from pages.parts.frame import drag, python_lines
+from pages.parts.frame import drag, page, python_lines
 from pages.parts.mechanisms import charts, texts
 from pages.parts.mechanisms.controls import DRAGGED, TITLES, Asked
 from pages.parts.ui import controls, densities, on_screen
@@ -65,20 +65,17 @@ def lines(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
 
 def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None:
     """Say what one release with each noise costs."""
-    cells = st.columns(len(mechanisms))
-    for cell, m in zip(cells, mechanisms, strict=True):
-        pure = m.epsilon(sensitivity)
-        with cell.container(border=True):
-            st.markdown(f"**{TITLES[m.name]}**")
-            st.caption(
-                f"variance {three(m.variance)} · pure ε {three(pure)} · ε at δ = {power(delta)}: "
-                f"{three(m.epsilon_at_delta(delta, sensitivity))} · Fisher information "
-                f"{three(m.fisher_information)} (how sharply many draws locate the value)"
-            )
-            st.caption(
-                f"The best attacker guesses right {100 * m.best_guess(sensitivity):.1f} times "
-                "in 100 (exact, one release; 50 is chance)."
-            )
+    for m in page.cards(mechanisms):
+        st.markdown(f"**{TITLES[m.name]}**")
+        st.caption(
+            f"variance {three(m.variance)} · pure ε {three(m.epsilon(sensitivity))} · ε at "
+            f"δ = {power(delta)}: {three(m.epsilon_at_delta(delta, sensitivity))} · Fisher "
+            f"information {three(m.fisher_information)} (how sharply many draws locate the value)"
+        )
+        st.caption(
+            f"The best attacker guesses right {100 * m.best_guess(sensitivity):.1f} times "
+            "in 100 (exact, one release; 50 is chance)."
+        )
     st.caption(
         "Exact, for one release of one number that one person can move by at most Δ. Pure ε bounds "
         "the worst outcome; the attacker's guess averages over all outcomes."
@@ -87,31 +84,26 @@ def cards(mechanisms: list[Mechanism], sensitivity: float, delta: float) -> None
 
 def attackers(mechanisms: list[Mechanism], sensitivity: float) -> None:
     """Draw what an attacker finds who sees one release with each noise."""
-    figure, numbers, sentence = densities.attackers(
-        [_one_release(m, sensitivity) for m in mechanisms]
-    )
-    st.markdown(sentence)
-    show(figure, "attackers", sentence, numbers)
-    st.caption(
+    releases = [
+        Release(
+            what="one number",
+            mechanism=noise,
+            l1_sensitivity=sensitivity,
+            l2_sensitivity=sensitivity,
+            unit="record",
+            neighbours="add/remove-one",
+            coordinates=1,
+            count=1,
+            sound=True,
+            source="chosen on the page",
+        )
+        for noise in mechanisms
+    ]
+    densities.show_attackers(
+        [Ledger((one,)) for one in releases],
         "Exact for one release: no rule that an attacker may use to tell “in” from “out” lies "
-        "above its noise's line (the trade-off function, f-DP). Nearer to chance is more private."
+        "above its noise's line (the trade-off function, f-DP). Nearer to chance is more private.",
     )
-
-
-def _one_release(noise: Mechanism, sensitivity: float) -> Ledger:
-    one = Release(
-        what="one number",
-        mechanism=noise,
-        l1_sensitivity=sensitivity,
-        l2_sensitivity=sensitivity,
-        unit="record",
-        neighbours="add/remove-one",
-        coordinates=1,
-        count=1,
-        sound=True,
-        source="chosen on the page",
-    )
-    return Ledger((one,))
 
 
 def variance(huber: Huber) -> None:
@@ -144,40 +136,30 @@ def losses(mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta:
     """Draw the privacy loss of each outcome, and δ against ε."""
     left, right = st.columns(2)
     with left:
-        _privacy_loss(mechanisms, huber, sensitivity)
+        st.subheader("Privacy loss of each outcome", anchor=False)
+        bound = huber.epsilon(sensitivity)
+        show(
+            charts.privacy_loss(mechanisms, sensitivity),
+            "privacy-loss",
+            f"The privacy loss of Huber noise stays within ±αΔ/s = ±{three(bound)}; Gaussian "
+            "noise's grows without bound.",
+        )
+        st.caption(
+            "How strongly one noise value speaks for one dataset over its neighbour (huber-paper, "
+            "appendix A). Bounded loss is pure differential privacy."
+        )
     with right:
-        _privacy_profile(mechanisms, huber, sensitivity, delta)
-
-
-def _privacy_loss(mechanisms: list[Mechanism], huber: Huber, sensitivity: float) -> None:
-    st.subheader("Privacy loss of each outcome", anchor=False)
-    bound = huber.epsilon(sensitivity)
-    show(
-        charts.privacy_loss(mechanisms, sensitivity),
-        "privacy-loss",
-        f"The privacy loss of Huber noise stays within ±αΔ/s = ±{three(bound)}; Gaussian "
-        "noise's grows without bound.",
-    )
-    st.caption(
-        "How strongly one noise value speaks for one dataset over its neighbour (huber-paper, "
-        "appendix A). Bounded loss is pure differential privacy."
-    )
-
-
-def _privacy_profile(
-    mechanisms: list[Mechanism], huber: Huber, sensitivity: float, delta: float
-) -> None:
-    st.subheader("Failure probability δ against ε", anchor=False)
-    at = huber.epsilon_at_delta(delta, sensitivity)
-    show(
-        charts.privacy_profile(mechanisms, sensitivity),
-        "privacy-profile",
-        f"Exact δ(ε) of one release; at δ = {power(delta)} Huber noise has ε = {three(at)}.",
-    )
-    st.caption(
-        "Exact for one scalar release. Huber and Laplace reach δ = 0 at their pure ε; Gaussian "
-        "never does."
-    )
+        st.subheader("Failure probability δ against ε", anchor=False)
+        at = huber.epsilon_at_delta(delta, sensitivity)
+        show(
+            charts.privacy_profile(mechanisms, sensitivity),
+            "privacy-profile",
+            f"Exact δ(ε) of one release; at δ = {power(delta)} Huber noise has ε = {three(at)}.",
+        )
+        st.caption(
+            "Exact for one scalar release. Huber and Laplace reach δ = 0 at their pure ε; Gaussian "
+            "never does."
+        )
 
 
 def table_1() -> None:

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from dpmc_core.experiments.papers.compute import Judged
 from dpmc_core.experiments.papers.entries import Axes
 from dpmc_core.experiments.papers.row import part, phrases, row_names, value_name
-from dpmc_core.mechanisms import FAMILIES, Gaussian, Huber, Laplace, Mechanism
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Gaussian, Huber, Laplace, Mechanism
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import measured, printed_in, three
 from pages.parts.ui.densities import densities, sampled, variance_curve
@@ -199,7 +199,7 @@ CURVES: dict[str, Callable[[], Drawn]] = {
     "thesis-figure-2.5": lambda: _densities_by("b", {b: Laplace(scale=b) for b in _SCALES}),
     "thesis-figure-2.6": lambda: _densities_by("σ", {s: Gaussian(scale=s) for s in _SCALES}),
     "thesis-figure-4.1": lambda: densities(
-        [FAMILIES[name].with_variance(2.0) for name in ("huber", "laplace", "gaussian")]
+        [FAMILIES[name].with_variance(2.0) for name in RUN_FAMILIES]
     ),
     "thesis-figure-4.2": lambda: _densities_by("α", {a: Huber(alpha=a) for a in (0.5, *_SCALES)}),
     "thesis-figure-4.3": lambda: sampled(Huber(alpha=1.0), 1_000_000, 0)[:2],

@@ -61,19 +61,15 @@ from pages.parts.ui.links import set_next
 from pages.parts.ui.on_screen import download, show_table
 
 
-def once_more(name: str, rows: tuple[Row, ...]) -> None:
-    """Run one more trial of one row of the table called ``name``, live."""
-    able = [row for row in rows if row.computable]
-    result = stored(name)
-    if not able or result is None:
-        return
-    labels = row_names(able)
+def once_more(name: str, rows: Sequence[Row], result: PaperResult) -> None:
+    """Run one more trial of one of the ``rows`` of the table called ``name``, live."""
+    by_id, labels = {row.id: row for row in rows}, row_names(rows)
     left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
     with left:
-        row_id = controls.choice("Row", f"p_row_{name}", labels, able[0].id)
+        row_id = controls.choice("Row", f"p_row_{name}", labels, rows[0].id)
     with middle:
         seed = declared.box("seed", "p_seed", 1)
-    row = next(r for r in able if r.id == row_id)
+    row = by_id[row_id]
     job = jobs.current("row")
     if job is not None and not job.active and job.specs[0].entry != name:
         job = None  # it was of another table
@@ -113,8 +109,8 @@ def once_more(name: str, rows: tuple[Row, ...]) -> None:
         st.info("Cancelled.", icon=":material/stop_circle:")
     elif job.results[0] is not None:
         trial = job.specs[0]
-        row = next(r for r in rows if r.id == trial.row)
-        outcome(row, labels[row.id], result.row(row.id), job.results[0], trial.seed)
+        before = result.row(trial.row)
+        outcome(by_id[trial.row], labels[trial.row], before, job.results[0], trial.seed)
 
 
 def _with_its_settings(row: Row, spec: RunSpec) -> None:
@@ -453,11 +449,9 @@ def _rows(entry: Entry, rows: Sequence[Judged], result: PaperResult | None) -> N
         st.markdown("**What else is printed there**")
         show_table(settings, f"Settings of {entry.place} as printed.")
     file, how = f"dpmc-{entry.source}", {"icon": ":material/download:"}
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         download("This table (CSV)", f"{file}.csv", lambda: frame, **how)
-    if result is not None:
-        with right:
+        if result is not None:
             download("Every trial (JSON)", f"{file}.json", lambda: asdict(result), **how)
 
 
@@ -571,7 +565,5 @@ def outcome(row: Row, name: str, stored_row: RowResult, value: float, seed: int)
             if inside
             else f"{name}: {value:.6g}, but stored is {stored_row.mean:.6g}."
         )
-    if inside:
-        st.success(text, icon=":material/check:")
-    else:
-        st.warning(text, icon=":material/help:")
+    say, icon = (st.success, "check") if inside else (st.warning, "help")
+    say(text, icon=f":material/{icon}:")

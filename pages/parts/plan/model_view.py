@@ -32,8 +32,8 @@ from pages.parts.ui import controls, declared, links, on_screen
 from pages.parts.ui.figures import Drawn, draw, figure, level, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.looks import SOME_NOISE, Identity, curve, intervals, name_above
-from pages.parts.ui.on_screen import code, download
-from pages.parts.ui.run_panel import Button, Panel, draw_example, draw_panel
+from pages.parts.ui.on_screen import download
+from pages.parts.ui.run_panel import Button, Example, Panel, draw_example, draw_panel
 
 AXES = {"epsilon": "total ε", "n_users": "people"}
 VERDICTS = {  # by what runs decided
@@ -212,10 +212,13 @@ def model_panel(row: DeltaGenerator) -> None:
             repetitions=QUICK_RUNS,
             step="run",
             so_far=_so_far,
-            show=lambda job: show_answer(job.results[0]),
+            show=lambda results: show_answer(results[0]),
             example=lambda: _show_kept_or_example(plan),
             row=row,
-            hint="" if plan is None else _hint(plan),
+            hint=""
+            if plan is None
+            else f"Up to {plan.total_runs} runs, where they decide; each is kept as it finishes, "
+            "so that a stopped search goes on.",
             button=_BUTTON,
         )
     )
@@ -232,13 +235,6 @@ def _offer_own_data(plan: ModelPlan | None) -> None:
             icon=":material/upload_file:",
             query_params={"d_view": "own", "d_holds": holds},
         )
-
-
-def _hint(plan: ModelPlan) -> str:
-    return (
-        f"Up to {plan.total_runs} runs, where they decide; each is kept as it finishes, so that a "
-        "stopped search goes on."
-    )
 
 
 def _so_far(job: jobs.Job) -> bool:
@@ -267,14 +263,14 @@ def _show_kept_or_example(plan: ModelPlan | None) -> None:
             key=lambda one: (not one.plan.asks_the_same(plan), one.plan.target != plan.target),
         )
     some = stored[0]
-    draw_example(
-        some.plan.base.data.amounts,
-        lambda: show_answer(some),
-        same=plan is not None and some.plan.asks_the_same(plan),
-        name="Stored example",
-        label=_BUTTON.label,
+    shown = Example(
+        about=some.plan.base.data.amounts,
+        specs=(plan,) if plan is not None and some.plan.asks_the_same(plan) else (some.plan,),
+        draw=lambda: show_answer(some),
         differs=plan is not None and some.plan.target != plan.target,
+        name="Stored example",
     )
+    draw_example(shown, (plan,), _BUTTON.label)
 
 
 def _kept_search(plan: ModelPlan) -> Search | None:
@@ -343,5 +339,4 @@ def _method(search: Search) -> None:
 
 def _export(search: Search) -> None:
     download("Plan (JSON)", "dpmc-plan.json", search.as_dict)
-    code(search.plan.command(), "bash", "On the command line:")
-    code(search.plan.python(), "python", "In Python:")
+    python_lines.elsewhere("The search", search.plan)

@@ -17,18 +17,17 @@ from dpmc_core.privacy import odds_sentence, state
 from dpmc_core.privacy.ledger import MOST_BYTES
 from dpmc_core.wording import power, three
 from pages.parts.frame import presenter
-from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.frame.page import caveats, observations, tab, verdict
 from pages.parts.frame.upload import ask_for_file, once
 from pages.parts.server import sandbox
 from pages.parts.ui import controls, declared, on_screen
 from pages.parts.ui.figures import bars, show
 from pages.parts.ui.labels import wrapped
 from pages.parts.ui.links import plain_in_figure
-from pages.parts.ui.looks import IDENTITY
+from pages.parts.ui.looks import IDENTITY, SOME_NOISE
 from pages.parts.ui.on_screen import code, download, show_table
 
-NOISES = {name: IDENTITY[name].title for name in ("gaussian", "laplace", "huber")}
-PROJECT_TITLES = {"n_noise": NOISES}
+PROJECT_TITLES = {"n_noise": SOME_NOISE}
 _EPSILONS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 _ROWS, _NOW, _MADE = "n-rows", "n-rows-now", "n-shared"
 _LINK = "n_project"
@@ -60,7 +59,7 @@ def project_panel(row: DeltaGenerator) -> None:
         fields = {"epsilon": declared.box("project.epsilon", "n_project_epsilon", 2.0)}
         presenter.steps("n_project_epsilon", _EPSILONS)
         fields["mechanism"] = controls.choice(
-            "Noise of all releases", "n_noise", NOISES, "gaussian"
+            "Noise of all releases", "n_noise", SOME_NOISE, "gaussian"
         )
         fields["reserve"] = declared.box("project.reserve", "n_reserve", 1.0)
     with controls.settings():
@@ -193,9 +192,7 @@ def _answer(allocation: Shared, before: tuple[str, bytes] | None) -> None:
     if allocation.before:
         names, costs = ["made before", *names], [allocation.before, *costs]
         colours = ["#888888", *colours]
-    figure = bars(
-        names, costs, [0.0] * len(names), colours, "ε of each alone", {"total ε": project.epsilon}
-    )
+    figure = bars(names, costs, [], colours, "ε of each alone", {"total ε": project.epsilon})
     alone = ", ".join(f"{row['name']} {three(row['epsilon_alone'])}" for row in rows)
     together, added = three(allocation.with_these), three(sum(costs))
     show(
@@ -245,8 +242,7 @@ def _method(allocation: Shared) -> None:
         "share is the part of Σ(Δ/σ)² that a release costs; with other noise the standard "
         f"deviation is in proportion to sensitivity/√share. {statement.how}."
     )
-    for caveat in statement.caveats:
-        st.caption(f":material/warning: {controls.plain(caveat)}")
+    caveats(statement.caveats)
 
 
 def _python(allocation: Shared, before: tuple[str, bytes] | None) -> str:

@@ -17,19 +17,18 @@ from dpmc_core.privacy import Ledger, odds_sentence, state
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.calibrate import scaled
 from dpmc_core.wording import power, three
-from pages.parts.frame import drag, presenter
-from pages.parts.frame.page import observations, tab, verdict
+from pages.parts.frame import drag, presenter, python_lines
+from pages.parts.frame.page import caveats, observations, tab, verdict
 from pages.parts.ui import controls, declared, densities, on_screen
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import Drawn, figure, show
+from pages.parts.ui.figures import Drawn, figure, of_values, show
 from pages.parts.ui.looks import IDENTITY, Identity
-from pages.parts.ui.on_screen import code, download, show_table
+from pages.parts.ui.on_screen import download, show_table
 from pages.parts.ui.series import Line, named_lines
 
 _AROUND = (0.2, 0.35, 0.6, 1.0, 1.7, 2.9, 5.0)  # margins, or people, in those of the answer
 
 
-@drawn_once.of_values
+@of_values
 def epsilon_curves(spec: PlanSpec, candidates: Sequence[Candidate]) -> Drawn:
     """ε of all releases against their margin (or against the people, where these are asked), a
     line for each mechanism, its shape kept; the answer is marked.
@@ -260,13 +259,10 @@ def show_population(answer: Plan) -> None:
 def show_attackers(answer: Plan) -> None:
     """Draw what an attacker finds who sees all releases with each mechanism."""
     shown = [one for one in answer.candidates if one.mechanism.name != "staircase"]
-    with st.spinner("Composing the privacy losses…"):
-        drawn, numbers, takeaway = densities.attackers([one.ledger for one in shown])
-    st.markdown(takeaway)
-    show(drawn, "attackers", takeaway, numbers)
-    st.caption(
+    densities.show_attackers(
+        [one.ledger for one in shown],
         "No rule that tells “in” from “out” lies above its mechanism's line (the trade-off "
-        "function, f-DP)."
+        "function, f-DP).",
     )
 
 
@@ -293,8 +289,7 @@ def show_method(answer: Plan) -> None:
         + (", all bins at once" if spec.query == "histogram" else "")
         + f". Its total ε is that of all releases at δ = {power(spec.delta)}. {statement.how}."
     )
-    for caveat in statement.caveats:
-        st.caption(f":material/warning: {caveat}")
+    caveats(statement.caveats)
     st.caption(
         "To publish a number about real people draw its noise with `mechanism … --release`, "
         "which samples exactly on a grid."
@@ -307,5 +302,4 @@ def offer_export(answer: Plan) -> None:
     download(
         "Ledger of the best mechanism (JSON)", "dpmc-plan-ledger.json", answer.best.ledger.as_dict()
     )
-    code(answer.spec.command(), "bash", "On the command line:")
-    code(answer.spec.python(), "python", "In Python:")
+    python_lines.elsewhere("The plan", answer.spec)

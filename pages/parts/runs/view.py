@@ -7,7 +7,6 @@ from functools import lru_cache
 from io import BytesIO
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpmc_core.datasets.catalogue import catalogue
@@ -20,14 +19,14 @@ from dpmc_core.experiments.store.records import Record, Runs, spec_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.wording import JsonObject, counted, three
 from pages.parts.frame import python_lines, share
-from pages.parts.frame.page import tab, verdict
+from pages.parts.frame.page import cards, tab, verdict
 from pages.parts.server import run_store, settings
 from pages.parts.server.layers import edge
 from pages.parts.ui import controls, on_screen
 from pages.parts.ui.figures import Drawn, figure, show
 from pages.parts.ui.labels import log_ticks
 from pages.parts.ui.links import plain, plain_in_figure
-from pages.parts.ui.looks import BASELINE, IDENTITY, Identity, curve, name_above
+from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, Identity, curve, name_above
 from pages.parts.ui.on_screen import download, show_table
 
 
@@ -241,21 +240,17 @@ def distances(rows: Sequence[JsonObject], measure: str) -> Drawn:
     algorithms += sorted({row["algorithm"] for row in rows} - {*algorithms})  # of other releases
     mechanisms = [m for m in IDENTITY if any(row["mechanism"] == m for row in rows)]
     mechanisms += sorted({row["mechanism"] for row in rows} - {*mechanisms})
-    fig.add_scatter(
-        x=[least / 2, right * 2],
-        y=[0.0, 0.0],
-        mode="lines",
-        line={"width": 1.5, "dash": "dot", "color": BASELINE},
-        hoverinfo="skip",
-        name="best baseline",
-    )
-    for mechanism in mechanisms:
-        look = look_of(mechanism)
-        _in_legend(fig, look.title, look.colour, look.marker + "-open")
-    for k, algorithm in enumerate(algorithms):
-        if len(algorithms) > 1:
-            inside, size = _sign(k)
-            _in_legend(fig, titled("algorithm", algorithm), BASELINE, f"circle{inside}", size)
+    curve(fig, BEST, [least / 2, right * 2], [0.0, 0.0], hoverinfo="skip")
+    named = [
+        (look.title, _marker(look.colour, look.marker + "-open", 8))
+        for look in map(look_of, mechanisms)
+    ]
+    for k, algorithm in enumerate(algorithms if len(algorithms) > 1 else ()):
+        inside, size = _sign(k)
+        named.append((titled("algorithm", algorithm), _marker(BASELINE, f"circle{inside}", size)))
+    for name, marker in named:
+        name = plain_in_figure(name)
+        fig.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=marker)
     # side by side, so that mechanisms do not hide one another
     apart = 0.014 * math.log10(right / least)
     for algorithm, mechanism in dict.fromkeys((r["algorithm"], r["mechanism"]) for r in rows):
@@ -273,7 +268,8 @@ def distances(rows: Sequence[JsonObject], measure: str) -> Drawn:
                 plain_in_figure(
                     f"{titled('dataset', row['dataset'])}, "
                     f"{titled('algorithm', row['algorithm'])}, {look.title}, "
-                    f"{_stated_epsilon(row)}, seed {row['seed']}: "
+                    + (f"ε = {three(row['epsilon'])}" if row["epsilon"] else "no finite ε")
+                    + f", seed {row['seed']}: "
                     f"{row['value']:.4f}, best baseline {row['baseline']:.4f}"
                 )
                 for row in these
@@ -299,15 +295,6 @@ def _sign(place: int) -> tuple[str, int]:
 def _marker(colour: str, symbol: str, size: int) -> JsonObject:
     line = {"width": 1.5, "color": colour}
     return {"color": colour, "symbol": symbol, "size": size, "line": line}
-
-
-def _in_legend(fig: go.Figure, name: str, colour: str, symbol: str, size: int = 8) -> None:
-    marker = _marker(colour, symbol, size)
-    fig.add_scatter(x=[None], y=[None], mode="markers", name=plain_in_figure(name), marker=marker)
-
-
-def _stated_epsilon(row: JsonObject) -> str:
-    return f"ε = {three(row['epsilon'])}" if row["epsilon"] else "no finite ε"
 
 
 def _numbers(rows: Sequence[JsonObject]) -> pd.DataFrame:
@@ -347,7 +334,11 @@ def picture(rows: Sequence[JsonObject]) -> None:
 
     By their most common measure; the stored example where none can be drawn.
     """
-    some = [row for row in rows if row["measure"] in _MEASURES and _has_result(row)]
+    some = [
+        row
+        for row in rows
+        if row["measure"] in _MEASURES and None not in (row["value"], row["baseline"])
+    ]
     if not some:
         if rows:
             st.caption(
@@ -386,10 +377,6 @@ for row in RunStore().rows({}, limit=20):
 """
 
 
-def _has_result(row: JsonObject) -> bool:
-    return row["value"] is not None and row["baseline"] is not None
-
-
 def without_store(error: StoreError) -> None:
     """Say that the store cannot be read, and draw the stored runs."""
     st.error(plain(run_store.public_message(error)), icon=":material/database_off:")
@@ -421,48 +408,50 @@ def title_of(record: Record) -> str:
 def compare(records: Sequence[Record]) -> None:
     """Side by side: results, what differs in their settings, and the measure per step."""
     st.subheader("Side by side", anchor=False)
-    for first in range(0, len(records), 4):
-        for column, (k, record) in zip(
-            st.columns(4), list(enumerate(records))[first : first + 4], strict=False
-        ):
-            with column.container(border=True):
-                st.markdown(f"**{_LETTERS[k]} · {plain(title_of(record))}**")
-                if record.error or record.value is None or record.baseline is None:
-                    st.markdown(plain(record.error or "It has no result."))
-                    continue
-                st.metric("result", f"{record.value:.4f}")
-                label = record.summary.get("statement", {}).get("label", "no statement is kept")
-                st.caption(
-                    f"{plain(record.measure)}  \n"
-                    f"{beats(record)} the best baseline ({three(record.baseline or 0.0)})  \n"
-                    f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
-                    f"**{plain(label)}**"
-                )
-    specs = {_LETTERS[k]: _settings(r) for k, r in enumerate(records)}
-    names = sorted({name for spec in specs.values() for name in spec})
-    differing = [n for n in names if len({json.dumps(spec.get(n)) for spec in specs.values()}) > 1]
-    if len(records) > 1 and differing:
-        st.markdown("**What differs in their settings**")
-        frame = pd.DataFrame(
-            [
-                {"setting": n, **{k: _shown(spec.get(n)) for k, spec in specs.items()}}
-                for n in differing
-            ]
+    for letter, record in cards([*zip(_LETTERS, records, strict=False)], 4):
+        st.markdown(f"**{letter} · {plain(title_of(record))}**")
+        if record.error or record.value is None or record.baseline is None:
+            st.markdown(plain(record.error or "It has no result."))
+            continue
+        st.metric("result", f"{record.value:.4f}")
+        label = record.summary.get("statement", {}).get("label", "no statement is kept")
+        how = "not compared (another release's measure) with"
+        if record.measure in _MEASURES:
+            beaten = better(record.measure, record.value, record.baseline)
+            how = "better than" if beaten else "not better than"
+        st.caption(
+            f"{plain(record.measure)}  \n"
+            f"{how} the best baseline ({three(record.baseline)})  \n"
+            f"{plain(titled('dataset', record.dataset))}, seed {record.seed}  \n"
+            f"**{plain(label)}**"
         )
-        show_table(frame, "Settings that differ between the picked runs.")
+    specs = _specs(records)
+    settings = {  # as they were kept where this release cannot read them
+        letter: json.loads(record.spec) if isinstance(spec, str) else spec.flat()
+        for (letter, spec), record in zip(specs.items(), records, strict=True)
+    }
+    names = sorted({name for some in settings.values() for name in some})
+    rows = [
+        {"setting": n, **{k: _shown(some.get(n)) for k, some in settings.items()}}
+        for n in names
+        if len({json.dumps(some.get(n)) for some in settings.values()}) > 1
+    ]
+    if rows:
+        st.markdown("**What differs in their settings**")
+        show_table(rows, "Settings that differ between the picked runs.")
     elif len(records) > 1:
         st.caption("Their settings are the same.")
     _steps(records)
-    python_lines.of_runs([(x, s) for x, s in _specs(records).items() if not isinstance(s, str)])
-    tab("Commands", "elsewhere", lambda: _elsewhere(records))
+    python_lines.of_runs([(x, spec) for x, spec in specs.items() if not isinstance(spec, str)])
+    tab("Commands", "elsewhere", lambda: _elsewhere(specs))
 
 
-def _elsewhere(records: Sequence[Record]) -> None:
-    for letter, spec in _specs(records).items():
+def _elsewhere(specs: Mapping[str, RunSpec | str]) -> None:
+    for letter, spec in specs.items():
         if isinstance(spec, str):
             st.caption(spec)
-            continue
-        python_lines.elsewhere(letter, spec)
+        else:
+            python_lines.elsewhere(letter, spec)
 
 
 def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
@@ -477,25 +466,6 @@ def _specs(records: Sequence[Record]) -> dict[str, RunSpec | str]:
                 f"({error})."
             )
     return specs
-
-
-def _settings(record: Record) -> JsonObject:
-    """A run's settings, flat; as they were kept where this release cannot read them."""
-    try:
-        return spec_of(record.kind, record.spec).flat()
-    except DPMCError:
-        parsed = json.loads(record.spec)
-        return parsed if isinstance(parsed, dict) else {}
-
-
-def beats(record: Record) -> str:
-    """Say whether a run is better than the best baseline, by its one number."""
-    assert record.value is not None  # the caller has no others
-    assert record.baseline is not None
-    if record.measure not in _MEASURES:
-        return "not compared (another release's measure) with"
-    beaten = better(record.measure, record.value, record.baseline)
-    return "better than" if beaten else "not better than"
 
 
 def _shown(value: object) -> str:

@@ -170,7 +170,7 @@ def place_of(job: Job) -> str:
     """
     if job.where:
         return "" if job.where == WAITING else job.where
-    elsewhere = job.state == "running" and job.progress[0] and settings.scheduler()
+    elsewhere = job.specs and job.state == "running" and job.progress[0] and settings.scheduler()
     return "Computed on a worker of the cluster." if elsewhere else ""
 
 

@@ -92,9 +92,9 @@ def seconds(specs: Sequence[Spec], at_once: int = 1) -> float:
     return sum(map(of_one, specs)) / at_once if specs else math.nan
 
 
-def learn(spec: Any, took: float) -> None:
+def learn(spec: RunSpec, took: float) -> None:
     """Remember that a finished run took so many seconds."""
-    if isinstance(spec, RunSpec) and took > 0:
+    if took > 0:
         ratio = min(max(took / _modelled(spec), 1 / _MOST), _MOST)
         name = spec.card.name
         before = _learned.get(name, ratio)

@@ -25,8 +25,8 @@ from dpmc_core.experiments.worker.process import return_memory
 from pages.parts.server import jobs
 
 # modules whose ``make_ahead`` computes what most visitors ask for
-_AHEAD = ("pages.parts.budget.controls", "pages.parts.home", "pages.parts.plan.statistic_view")
-# modules whose ``examples`` are runs that worker processes make, the page of most visitors first
+_AHEAD = ("pages.parts.budget.stories", "pages.parts.home", "pages.parts.plan.statistic_view")
+# modules whose ``example_specs`` worker processes run, the page of most visitors first
 _EXAMPLES = ("pages.parts.completion.compare_view", "pages.parts.factorization.view")
 _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
@@ -66,7 +66,7 @@ def _prepare() -> None:
         for module in pkgutil.walk_packages(pages.parts.__path__, "pages.parts."):
             importlib.import_module(module.name)
         modules = map(importlib.import_module, _EXAMPLES)
-        jobs.make_ahead([specs for module in modules for specs in module.examples()])
+        jobs.make_ahead([module.example_specs() for module in modules])
         gc.collect()
         gc.freeze()
         with suppress(DPMCError):
@@ -77,17 +77,13 @@ def _prepare() -> None:
 def _tidy() -> None:
     while True:
         time.sleep(_TIDY_SECONDS)
-        _forget_sessions()
+        with suppress(AttributeError, RuntimeError):
+            serving = runtime.get_instance()
+            serving.media_file_mgr.remove_orphaned_files()  # that were made for those who asked
+            manager: Any = serving._session_mgr  # Streamlit's own, and no part of its types
+            # in the thread of its own loop
+            serving._get_async_objs().eventloop.call_soon_threadsafe(end_sessions, manager)
         return_memory()
-
-
-def _forget_sessions() -> None:
-    """Have Streamlit end the sessions that are over, in the thread of its own loop."""
-    with suppress(AttributeError, RuntimeError):
-        serving = runtime.get_instance()
-        serving.media_file_mgr.remove_orphaned_files()  # that were made for those who asked
-        manager: Any = serving._session_mgr  # Streamlit's own, and no part of its types
-        serving._get_async_objs().eventloop.call_soon_threadsafe(end_sessions, manager)
 
 
 def end_sessions(manager: Any) -> None:

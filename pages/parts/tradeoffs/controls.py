@@ -13,7 +13,7 @@ from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.presets import PEOPLE
 from dpmc_core.experiments.sweeps.spec import SweepSpec, ends_and_middle
 from dpmc_core.privacy.noise import TotalEpsilon
-from pages.parts.server import user_data as own_data
+from pages.parts.server import user_data
 from pages.parts.ui import controls, declared, links
 from pages.parts.ui.looks import SOME_NOISE
 
@@ -43,7 +43,7 @@ _MEANINGS = (
 )
 TRADEOFF_TITLES: links.LinkTitles = {
     "t_protect": PROTECTED,
-    "t_dataset": partial(own_data.linked, "ratings"),
+    "t_dataset": partial(user_data.linked, "ratings"),
     "t_vary": VARY,
     "t_by": BY,
     "t_view": VIEWS,
@@ -93,7 +93,7 @@ def _built(raw: Settings) -> tuple[SweepSpec | None, str]:
     """Build the sweep of the fields ``raw``, or a sentence about what is wrong."""
     try:
         spec = SweepSpec.from_dict(raw)
-        if problem := own_data.absent(entry(raw["base"]["dataset"])):
+        if problem := user_data.absent(entry(raw["base"]["dataset"])):
             return spec, problem
     except DPMCError as error:
         # of a run that cannot be, what is wrong with it
@@ -125,7 +125,7 @@ def form(row: DeltaGenerator) -> SweepRequest:
         usual = dataset = "skewed" if sound else "low-rank"
         with controls.place():
             if vary != "people":
-                menu = own_data.menu("ratings")
+                menu = user_data.menu("ratings")
                 dataset = controls.choice("Dataset", f"t_dataset_{protect}", menu, usual)
         titles = GUARANTEED if sound else NOMINAL
         algorithms = controls.several(
@@ -172,12 +172,12 @@ def _amounts(
         by = controls.segments("Compare at", "t_by", BY, "total_epsilon", help=_MEANINGS)
     if vary == "people":
         people = controls.numbers(
-            "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000), 8
+            "Numbers of people", "t_people", "n_users", (500, 1000, 2000, 4000, 8000)
         )
         return by, people, (declared.box("total.epsilon", "t_total"),)
     label, limit, usual = _AMOUNTS[by]
     usual = _NOMINAL_TOTALS if by == "total_epsilon" and not sound else usual
-    return by, (), controls.numbers(label, f"t_{by}_{protect}", limit, usual, 8)
+    return by, (), controls.numbers(label, f"t_{by}_{protect}", limit, usual)
 
 
 def _numbers(dataset: str, sound: bool, vary: str) -> Settings:

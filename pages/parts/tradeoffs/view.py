@@ -18,7 +18,7 @@ from dpmc_core.experiments.sweeps.sweep import finished, how_many
 from dpmc_core.experiments.sweeps.tradeoff import Point, points_of
 from dpmc_core.wording import power, three
 from pages.parts.frame import presenter, python_lines
-from pages.parts.frame.page import control, head, observations, tab, verdict
+from pages.parts.frame.page import control, observations, tab, verdict
 from pages.parts.server import jobs, run_store, user_data
 from pages.parts.tradeoffs import charts, findings
 from pages.parts.tradeoffs.controls import BY, SweepRequest
@@ -27,7 +27,7 @@ from pages.parts.ui.figures import Drawn, draw, show
 from pages.parts.ui.looks import IDENTITY
 from pages.parts.ui.on_screen import code, download, show_table
 from pages.parts.ui.on_screen import points as bullets
-from pages.parts.ui.run_panel import Panel, draw_example, draw_panel, note_quick_look
+from pages.parts.ui.run_panel import Example, Panel, draw_example, draw_panel, note_quick_look
 
 SLIDES = {
     "user": "Privacy and accuracy",
@@ -39,7 +39,6 @@ SLIDES = {
 
 def present() -> None:
     """Draw the chosen slide."""
-    head("tradeoffs")
     with control():
         slide = controls.segments("Slide", "t_slide", SLIDES, "user", label_visibility="collapsed")
         presenter.steps("t_slide", list(SLIDES))
@@ -133,16 +132,17 @@ class Live:
         name = "user" if request.protect == "user" else f"rating-{request.by}"
         name = "people" if request.vary == "people" else name
         stored = example("tradeoffs", name)
-        draw_example(
-            f"{stored.metadata['runs']} runs on {stored.metadata['about']}, "
+        shown = Example(
+            about=f"{stored.metadata['runs']} runs on {stored.metadata['about']}, "
             f"{stored.spec.seeds} repetitions",
-            lambda: self._views(stored.spec, stored.points, example=name),
-            same=spec == stored.spec,
+            specs=(stored.spec,),
+            draw=lambda: self._views(stored.spec, stored.points, example=name),
             name="Stored example",
             also=f" {_finished_runs(spec, n_finished)} are finished."
             if n_finished and spec
             else "",
         )
+        draw_example(shown, (spec,))
 
 
 def _length(spec: SweepSpec) -> str:
@@ -282,9 +282,6 @@ def standing(points: Sequence[Point]) -> str:
 
 def counted(points: Sequence[Point], spec: SweepSpec) -> None:
     """How the numbers were counted."""
-    noisy = [p for p in points if p.unit]
-    if not noisy:  # nothing here protects anybody, and nothing was counted
-        return
     delta = dict(spec.base).get("delta", 1e-5)
     fresh = spec.fresh_data and all(p.spec.data.synthetic for p in points)
     differ = "data, split, start and noise" if fresh else "split, start and noise"

@@ -21,7 +21,6 @@ from pages.parts.ui.links import (
     limit_of,
     link_problems,
     numbers_in,
-    on_page,
     one_of,
     plain,
     remember,
@@ -29,8 +28,9 @@ from pages.parts.ui.links import (
     trusted,
 )
 
-__all__ = ["current_page", "link_problems", "on_page", "plain", "reword", "trusted"]
+__all__ = ["current_page", "link_problems", "plain", "reword", "trusted"]
 
+_MOST_NUMBERS = 8  # in one box
 _SMALLEST = 1e-9  # the smallest step away from an open end of a range that a widget offers
 
 
@@ -171,20 +171,18 @@ def _picked(label: str, key: str, titles: Titles, **options: Any) -> tuple[str, 
     return tuple(name for name in titles if name in picked)
 
 
-def numbers(
-    label: str, key: str, limit: str, default: Sequence[float], most: int
-) -> tuple[float, ...]:
-    """Draw a box for up to ``most`` numbers in the range called ``limit``.
+def numbers(label: str, key: str, limit: str, default: Sequence[float]) -> tuple[float, ...]:
+    """Draw a box for up to eight numbers in the range called ``limit``.
 
     Commas stand between them; they are returned in rising order, each once.
     """
     usual, kind = ", ".join(f"{value:g}" for value in default), limit_of(limit)
 
     def read(text: str) -> tuple[float, ...]:
-        return numbers_in(text, label, kind, usual, most)
+        return numbers_in(text, label, kind, usual, _MOST_NUMBERS)
 
     check_link(label, key, read)
-    meaning = f"{capitalized(kind.meaning)}; up to {most}, each {kind.allowed}."
+    meaning = f"{capitalized(kind.meaning)}; up to {_MOST_NUMBERS}, each {kind.allowed}."
     text = st.text_input(label, value=usual, max_chars=200, help=meaning, **_bound(key))
     try:
         return read(text)

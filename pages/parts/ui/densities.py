@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import streamlit as st
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.mechanisms import Huber, Mechanism
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism
 from dpmc_core.mechanisms.huber import variance as unit_variance
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.tradeoff import of_ledger
 from dpmc_core.wording import three
-from pages.parts.ui import figures as drawn_once
-from pages.parts.ui.figures import Drawn, figure
+from pages.parts.ui.figures import Drawn, figure, of_values, show
 from pages.parts.ui.labels import label_end, log_ticks
 from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, Identity, curve, intervals, name_above
 
@@ -29,7 +29,7 @@ VIEWS: dict[str, tuple[str, str]] = {
 }
 
 
-@drawn_once.of_values
+@of_values
 def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     """Density, log-density or distribution function of each mechanism over ±5 of the widest
     standard deviation.
@@ -57,7 +57,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     return fig, pd.DataFrame(numbers)
 
 
-@drawn_once.of_values
+@of_values
 def variance_curve(current: Huber) -> Drawn:
     """Variance of Huber noise against α at the scale of ``current``, which is the point (thesis
     figure 4.4), with its two limits.
@@ -76,7 +76,7 @@ def variance_curve(current: Huber) -> Drawn:
     curve(fig, replace(look, marker=""), alpha, value)
     here = current.variance
     marker = look.mark(size=13, line={"width": 2, "color": "white"})
-    fig.add_scatter(x=[current.alpha], y=[here], mode="markers", name="shown", marker=marker)
+    curve(fig, look, [current.alpha], [here], mode="markers", name="shown", marker=marker)
     label_end(fig, current.alpha, here, f"α = {current.alpha:g}: {three(here)}", shift=14)
     label_end(fig, 2 * low, square / (2 * low**2), "limit: Laplace 2s²/α²", shift=4)
     label_end(fig, 1.2 * low, square, "limit: Gaussian s²", shift=-12)
@@ -87,7 +87,7 @@ def variance_curve(current: Huber) -> Drawn:
     return fig, pd.DataFrame({"alpha": alpha, "variance": value})
 
 
-@drawn_once.of_values
+@of_values
 def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.DataFrame, float]:
     """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard
     errors of each bar; its numbers; and the samples' variance.
@@ -119,7 +119,40 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
     return fig, numbers, float(samples.var())
 
 
-@drawn_once.of_values
+def at_equal(
+    by: str,
+    value: float,
+    *,
+    names: Sequence[str] = RUN_FAMILIES,
+    sensitivity: float = 1.0,
+    delta: float = 1e-5,
+    alpha: float = 1.5,
+) -> list[Mechanism]:
+    """Noise of the families called ``names`` of equal ``by``: "variance", or "epsilon" of one
+    release at ``sensitivity``. Raises ``DPMCError``.
+    """
+    out = []
+    for kind in (FAMILIES[name] for name in names):
+        given = {"alpha": alpha} if "alpha" in kind.shape else {}
+        if by == "epsilon":
+            given |= {} if kind.pure else {"delta": delta}
+            out.append(kind.with_epsilon(value, sensitivity, **given))
+        else:
+            given |= {} if kind.in_runs else {"sensitivity": sensitivity}
+            out.append(kind.with_variance(value, **given))
+    return out
+
+
+def show_attackers(ledgers: Sequence[Ledger], caption: str) -> None:
+    """Draw what an attacker finds who sees all of each ledger, and how to read it."""
+    with st.spinner("Composing the privacy losses…"):
+        fig, numbers, sentence = attackers(ledgers)
+    st.markdown(sentence)
+    show(fig, "attackers", sentence, numbers)
+    st.caption(caption)
+
+
+@of_values
 def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
     """What the best attacker on each ledger finds, against false alarms; and how to read it.
 

@@ -156,20 +156,21 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
     by_look: dict[Look, _Ready] = fig.__dict__.setdefault("_in_colours", {})
     if look not in by_look:
         colour, scale, held = look
-        spec = whole(fig, 0 if scale == 1 else _PRESENTED_ROOM)
+        presented = scale != 1
+        spec = whole(fig, _PRESENTED_ROOM * presented)
         if held:
             spec["layout"]["annotations"] = [
                 {**label, "text": on_screen.without_numbers(label["text"])}
                 for label in spec["layout"].get("annotations", ())
             ]
-        if scale != 1:
+        if presented:
             fit_lower(spec["layout"])
             margin = spec["layout"].setdefault("margin", {})
             if "r" in margin:  # room for names of lines
                 margin["r"] *= _TEXT_SIZE / LABEL_SIZE
-        small = LABEL_SIZE if scale == 1 else _TEXT_SIZE
-        drawn = _dressed(spec, colour, small)
-        drawn = drawn if scale == 1 else _changed(drawn, _enlarged)
+        drawn = _dressed(spec, colour, _TEXT_SIZE if presented else LABEL_SIZE)
+        if presented:
+            drawn = _changed(drawn, _enlarged)
         by_look[look] = _Ready(drawn if colour == _ON_WHITE else _changed(drawn, _lightened))
     return by_look[look]
 
@@ -223,13 +224,13 @@ def bars(
     names: Sequence[str],
     heights: Sequence[float],
     halves: Sequence[float],
-    colours: Sequence[str],
+    colours: str | Sequence[str],
     title: str,
     baselines: Mapping[str, float],
     room: float = 0.0,
 ) -> go.Figure:
-    """Bars with 95 % intervals (half widths ``halves``), and a line for each of ``baselines``; the
-    axis reaches to ``room`` at least.
+    """Bars with 95 % intervals (half widths ``halves``, if any), and a line for each of
+    ``baselines``; the axis reaches to ``room`` at least.
     """
     fig = figure("", title)
     texts = [
@@ -241,7 +242,7 @@ def bars(
         x=places,
         y=list(heights),
         error_y=intervals(halves, thickness=1.5, width=6, visible=any(half > 0 for half in halves)),
-        marker={"color": list(colours)},
+        marker={"color": colours},
         width=0.6,
         hovertemplate="%{y:.4f}<extra></extra>",
     )

@@ -1,5 +1,6 @@
 """The pages of the menu and the glossary (``pages.toml``, ``glossary.toml`` of the core's data)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -49,9 +50,9 @@ def meaning(name: str) -> str:
 
 def all_words() -> None:
     """Draw the whole glossary."""
-    st.markdown(listed(tuple(WORDS)))
+    st.markdown(listed(WORDS))
 
 
-def listed(names: tuple[str, ...]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Write the words called ``names`` with their meanings as a Markdown list."""
     return "\n".join(f"- **{WORDS[name][0]}**: {WORDS[name][1]}" for name in names)

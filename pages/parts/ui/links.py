@@ -137,7 +137,8 @@ def plain(text: object) -> str:
     line = re.sub(r"(?<=[:@])(?=\S)|(?<=www)(?=\.)", _JOINER, line, flags=re.I)
     line = re.sub(r"(?<=[-<>=~])(?=[-<>=~])", _JOINER, line)  # arrows and dashes
     broken = re.sub(r"[\\`*_\[\]()!<>#$~|{}&^]", r"\\\g<0>", line)
-    return re.sub(r"^([-+=]|\d+(?=[.]))", lambda match: _item(match[0]), broken)
+    # what would begin a list or a heading
+    return re.sub(r"^(\d+)(?=[.])", rf"\1{_JOINER}", re.sub(r"^(?=[-+=])", r"\\", broken))
 
 
 def plain_in_figure(text: str) -> str:
@@ -145,11 +146,6 @@ def plain_in_figure(text: str) -> str:
     some HTML and LaTeX.
     """
     return html.escape(text, quote=False).replace("$", f"${_JOINER}")
-
-
-def _item(start: str) -> str:
-    """The beginning of a line, where it would make a list or a heading."""
-    return f"{start}{_JOINER}" if start.isdigit() else f"\\{start}"
 
 
 def declaration(name: str) -> Parameter:

@@ -46,7 +46,7 @@ class Shown:
     themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example").
     ``tabs`` has each tab's title and what draws it, by key, until they are drawn; ``numbers`` what
     offers the numbers of the figures above them; ``running`` says that a run is under way, whose
-    tabs are still to come.
+    tabs are still to come; ``problems`` is where those of the controls are told at last.
     """
 
     title: str = ""
@@ -60,6 +60,7 @@ class Shown:
     tabs_drawn: bool = False
     numbers: list[Callable[[], object]] = field(default_factory=list)
     running: bool = False
+    problems: DeltaGenerator | None = None
 
 
 def presenting() -> bool:

@@ -112,10 +112,11 @@ def sized(samples: Samples) -> str:
     return f"{len(samples):,} documents, and a list of {samples.dimension:,} words"
 
 
-def tiles(columns: FloatArray, shape: tuple[int, int], across: int) -> NDArray[np.uint8]:
+def tiles(columns: FloatArray, shape: tuple[int, int] | None, across: int) -> NDArray[np.uint8]:
     """Columns as a sheet of images, ``across`` of them side by side, each as bright as its own
     largest pixel; grey lines between.
     """
+    assert shape is not None  # images have one
     count = columns.shape[1]
     down = -(-count // across)
     height, width = shape[0] + 1, shape[1] + 1  # with the line above and the one at the left

@@ -2,11 +2,11 @@
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -38,7 +38,7 @@ class Button:
 
     It has a ``label`` and a ``key``. ``flag`` is the parameter of an address that runs,
     ``used_key`` the key that remembers that this was done in this visit. ``changed`` is said where
-    results are of other settings. ``quiet``: the page itself says what the problem is.
+    results are of other settings.
     ``strict``: an address runs once whatever it asks for, and not where it asks for what could
     not be had; else it runs as soon as its settings can be.
     """
@@ -48,22 +48,30 @@ class Button:
     flag: str = "run"
     used_key: str = "linked"
     changed: str = "The settings have changed since this run; press *Run* to compute with them."
-    quiet: bool = False
     strict: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """What a panel shows before the first run: ``draw`` draws it.
+    """What a panel shows before the first run, called ``name``: ``draw`` draws it.
 
-    ``about`` says what it is of (a noun phrase), ``specs`` are its settings; ``differs``: the main
-    control of the page stands at another value.
+    ``about`` says what it is of (a noun phrase), ``specs`` are its settings, ``also`` what else is
+    known; ``differs``: the main control of the page stands at another value.
     """
 
     about: str
     specs: tuple[Any, ...]
     draw: Callable[[], None]
     differs: bool = False
+    name: str = "Example"
+    also: str = ""
+
+    @classmethod
+    def of_runs(
+        cls, about: str, specs: tuple[RunSpec, ...], show: Callable[[Sequence[Any]], None]
+    ) -> Self:
+        """A few small runs, whose results ``show`` draws."""
+        return cls(about=about, specs=specs, draw=lambda: show(example_runs(specs)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +80,12 @@ class Panel:
 
     ``kind`` of job; ``wanted`` specs, empty where there is a ``problem``; ``quick`` specs make the
     first of its runs, so many ``repetitions`` of each; ``step`` is what progress counts;
-    ``so_far`` draws a running job and says whether there was anything; ``show`` draws a job's
-    results; ``example`` what is there before the first; ``row`` is where the button stands,
+    ``so_far`` draws a running job and says whether there was anything; ``show`` draws results of
+    the specs; ``example`` what is there before the first; ``row`` is where the button stands,
     ``left`` and ``quick_left`` the shares of its runs that are not made yet, ``hint`` what else to
     know before, ``seed`` the key of the box of its seed, where each press draws another one.
-    ``while_running`` is what stands above the progress. ``ended`` says why a job ended before its
-    time, where the usual words do not fit. ``in_store`` says that ``example`` finds results of any
-    settings in the run store: those of a job with other settings are not shown.
+    ``while_running`` is what stands above the progress. ``in_store`` says that ``example`` finds
+    results of any settings in the run store: those of a job with other settings are not shown.
     """
 
     kind: str
@@ -86,7 +93,7 @@ class Panel:
     problem: str
     step: str
     so_far: Callable[[jobs.Job], bool]
-    show: Callable[[jobs.Job], None]
+    show: Callable[[Sequence[Any]], None]
     example: Callable[[], None] | Example
     row: DeltaGenerator
     quick: tuple[Any, ...] = ()
@@ -96,7 +103,6 @@ class Panel:
     hint: str = ""
     seed: str = ""
     while_running: Callable[[jobs.Job], None] | None = None
-    ended: Callable[[jobs.Job], None] | None = None
     in_store: bool = False
     button: Button = Button()
 
@@ -156,12 +162,9 @@ def _buttons(panel: Panel) -> tuple[Any, ...]:
     """Draw the buttons, and what is wrong with the settings; return the specs of the pressed."""
     button = panel.button
     with panel.row:
-        seconds = (
-            math.nan
-            if panel.problem
-            else panel.left * progress.seconds(panel.wanted, jobs.at_once(panel.wanted))
-        )
-        about = "" if math.isnan(seconds) else span(seconds)
+        seconds = math.nan
+        if not panel.problem:
+            seconds = panel.left * progress.seconds(panel.wanted, jobs.at_once(panel.wanted))
         pressed = st.button(
             button.label,
             icon=":material/play_arrow:",
@@ -173,8 +176,8 @@ def _buttons(panel: Panel) -> tuple[Any, ...]:
             on_click=_draw_seed,
             args=(panel.seed,),
         )
-        if about:
-            st.caption(about, width="content")
+        if not math.isnan(seconds):
+            st.caption(span(seconds), width="content")
         quick_pressed = False
         if panel.quick and seconds > _WORTH_A_QUICK_LOOK and not _finished(panel):
             quick_pressed = st.button(
@@ -185,7 +188,7 @@ def _buttons(panel: Panel) -> tuple[Any, ...]:
             )
             seconds = panel.quick_left * progress.seconds(panel.quick, jobs.at_once(panel.quick))
             st.caption(span(seconds), width="content")
-    if panel.problem and not button.quiet:
+    if panel.problem:
         st.error(controls.reword(panel.problem), icon=":material/error:")
     pressed |= st.session_state.pop(_RUN_NEXT, False)
     return panel.wanted if pressed else panel.quick if quick_pressed else ()
@@ -210,24 +213,23 @@ def _draw_seed(seed: str) -> None:
 
 
 # what an address may hold besides settings of a run
-_NO_SETTINGS = (
+_NO_SETTINGS = {
     *("lesson", "step", "present", "open_all", "tab", "embed", "clip", "user", "list_user"),
     *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
-)
-_QUESTIONS = ("question", "f_question", "t_protect", "t_vary", "t_by", "t_view")
+    *("question", "f_question", "t_protect", "t_vary", "t_by", "t_view"),
+}
 
 
-def untouched() -> bool:
+def _untouched() -> bool:
     """Say whether no setting differs from the usual one: the address holds those that do."""
-    return not set(st.query_params) - {*_NO_SETTINGS, *_QUESTIONS}
+    return not set(st.query_params) - _NO_SETTINGS
 
 
 def _example(panel: Panel) -> None:
     """Draw the example; where the settings are others, nobody can take it for theirs."""
     one = panel.example
     if isinstance(one, Example):
-        same = panel.wanted == one.specs
-        draw_example(one.about, one.draw, same=same, label=panel.button.label, differs=one.differs)
+        draw_example(one, panel.wanted, panel.button.label)
     else:
         one()
     st.session_state[_EXAMPLE_SHOWN] = _example_key(panel)  # all of it: a script may end before
@@ -238,35 +240,27 @@ def _example_key(panel: Panel) -> Any:
     return panel.kind, panel.example.specs if isinstance(panel.example, Example) else None
 
 
-def draw_example(
-    about: str,
-    draw: Callable[[], None],
-    *,
-    same: bool,
-    name: str = "Example",
-    label: str = "Run",
-    also: str = "",
-    differs: bool = False,
-) -> None:
-    """Draw what stands before the first run, called ``name``.
+def draw_example(one: Example, wanted: tuple[Any, ...], label: str = "Run") -> None:
+    """Draw what stands before the first run.
 
-    ``about`` says what it is of, ``same`` that its settings are those on screen; else what
-    ``label`` does is said, and ``also`` what else is known. While no setting was touched the
-    example passes for what they are, unless what is most in sight ``differs``.
+    Where its settings are not those that are ``wanted``, what ``label`` does is said. While no
+    setting was touched the example passes for what they are, unless what is most in sight differs.
     """
+    same = wanted == one.specs
     own = "" if same else ", other settings"
-    same = same or (untouched() and not differs)
+    same = same or (_untouched() and not one.differs)
     if same:
-        st.container(key="about-example").caption(f":material/info: **{name}**{own}: {about}.")
+        about = f":material/info: **{one.name}**{own}: {one.about}."
+        st.container(key="about-example").caption(about)
     else:
         st.info(
-            f"**Example, not your settings**: {about}. Press *{label}* to compute with yours."
-            f"{also}",
+            f"**Example, not your settings**: {one.about}. Press *{label}* to compute with yours."
+            f"{one.also}",
             icon=":material/info:",
         )
     on_screen.now().note = "Example: "
     with st.container(key="example" if same else "example-of-others"):
-        draw()
+        one.draw()
 
 
 def example_runs(specs: tuple[RunSpec, ...]) -> list[Any]:
@@ -321,7 +315,7 @@ def _show_running(panel: Panel, job: jobs.Job) -> None:
         with st.container(key="before-results"), on_screen.silently():
             which, draw = "", panel.example
             if earlier is not None:
-                draw = partial(panel.show, earlier)
+                draw = partial(panel.show, earlier.results)
             elif isinstance(draw, Example):
                 which, draw = f", an example ({draw.about})", draw.draw
             st.caption(f"Before this run{which}:")
@@ -345,10 +339,7 @@ def _standing(panel: Panel) -> Job | None:
 def _show_ended(panel: Panel, job: jobs.Job) -> None:
     """Say how the job ended, and show the results that stand."""
     standing = _standing(panel)
-    if panel.ended is not None:
-        panel.ended(job)
-    else:
-        _say_how_it_ended(panel, job, standing)
+    _say_how_it_ended(panel, job, standing)
     if standing is None:
         _example(panel)
         return
@@ -361,7 +352,7 @@ def _show_ended(panel: Panel, job: jobs.Job) -> None:
     if standing.specs == panel.quick:
         note_quick_look(panel.repetitions)
     with st.container(key="results" if same else "results-of-others"):
-        panel.show(standing)
+        panel.show(standing.results)
 
 
 def _only_drawn_seed_differs(panel: Panel, job: Job) -> bool:

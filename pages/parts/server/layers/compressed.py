@@ -71,18 +71,13 @@ def hold_back(seconds: float) -> None:
 
 def _again(after: float) -> None:
     """Compress as far as brotli can, behind everything else, one after the other."""
-    give_way()
+    with suppress(OSError, AttributeError):  # where threads have no priority of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
     time.sleep(after)
     while True:
         file = _later.get()
         with suppress(OSError, MemoryError, brotli.error):
             file.encoded["br"] = brotli.compress(file.path.read_bytes(), quality=11)
-
-
-def give_way() -> None:
-    """Put this thread behind everything else that the machine does."""
-    with suppress(OSError, AttributeError):  # where threads have no priority of their own
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
 
 
 class Compressed(Layer):
