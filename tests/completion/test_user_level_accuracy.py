@@ -5,6 +5,7 @@ Against slow references written here, and on data whose truth is known.
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -362,6 +363,12 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
     assert step.model.block(everybody) - base.block(everybody) == pytest.approx(
         (u[:, :3] * s[:3]) @ v[:3], abs=1e-8
     )
+
+
+def test_tri_factorisation_descends() -> None:
+    steps = trifactor(SMALL, TrifactorConfig(rank=5, iterations=30, reg=1.0), R(0))
+    for before, after in pairwise(step.objective for step in steps):
+        assert after <= before * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
