@@ -32,14 +32,12 @@ from dpmc_core.privacy.budget import Journal
 from tests.terminal import Terminal
 
 MECHANISMS = ("huber", "laplace", "gaussian", "staircase")
-EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS)
-each_epsilon = pytest.mark.parametrize("epsilon", EPSILONS)
 
 
 @pytest.mark.nightly
 @each_mechanism
-@each_epsilon
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
 def test_an_honest_claim_is_never_beaten(mechanism: str, epsilon: float) -> None:
     """Each bound is wrong with probability at most 0.001.
 
@@ -66,7 +64,7 @@ RUNS = {
 
 
 @each_mechanism
-@each_epsilon
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 4.0])
 @pytest.mark.parametrize("case", ["half-noise", "unclipped"])
 def test_a_broken_mechanism_is_caught(mechanism: str, epsilon: float, case: str) -> None:
     runs = RUNS.get((mechanism, epsilon), 100_000)
@@ -173,7 +171,7 @@ def test_the_same_attack_catches_too_little_noise(algorithm: str, more: dict[str
     assert "is wrong" in result.verdict
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(2.0, marks=pytest.mark.nightly)])
 def test_the_published_factorisation_gives_one_picture_away(epsilon: float) -> None:
     """W starts from the raw data, so an image in or out shows at once, beyond what is claimed."""
     result = attacked("private-nmf-published", epsilon, iterations=5, runs=700)
@@ -219,30 +217,24 @@ def test_the_neighbours_differ_in_alice_only() -> None:
 
 
 def test_what_the_attacker_sees() -> None:
+    """Of twelve people and eight films, or of a count of 42, with fresh noise each time."""
     seed = np.random.SeedSequence(1)
-    people, films = 12, 8
-    for view, length in {
-        "matrix": people * films,
-        "others": (people - 1) * films,
-        "items": films * (films + 1) // 2,
-    }.items():
+    for view, length in (("matrix", 96), ("others", 88), ("items", 36)):
         rows = outputs(AuditSpec(target="als", view=view, runs=100), True, 5, seed)
-        assert rows.shape == (5, length)
-        assert len({row.tobytes() for row in rows}) == 5  # fresh noise each time
+        assert np.unique(rows, axis=0).shape == (5, length)
     numbers = outputs(AuditSpec(), True, 50_000, seed)
     assert numbers.mean() == pytest.approx(42, abs=5 * Laplace(scale=1.0).std / math.sqrt(50_000))
 
 
-def test_an_audit_is_repeatable_and_grows_in_tenths() -> None:
-    for spec in (AuditSpec(runs=1000), AuditSpec(target="als", runs=120)):
-        states = list(audit_steps(spec))
-        assert states[-1].runs == spec.runs
-        assert [r.finished for r in states] == [False] * (len(states) - 1) + [True]
-        assert audit(spec).attack.bound == states[-1].attack.bound
-        if spec.target == "number":
-            assert [r.runs for r in states] == list(range(100, 1001, 100))
-            assert audit(spec.replace(seed=1)).attack.bound != states[-1].attack.bound
-            assert json.loads(json.dumps(states[-1].summary()))["claims"] == {"claimed": 1.0}
+@pytest.mark.parametrize("spec", [AuditSpec(runs=1000), AuditSpec(target="als", runs=100)], ids=str)
+def test_an_audit_is_repeatable_and_grows_in_tenths(spec: AuditSpec) -> None:
+    states = list(audit_steps(spec))
+    assert [r.finished for r in states] == [False] * (len(states) - 1) + [True]
+    assert audit(spec).attack.bound == states[-1].attack.bound
+    assert audit(spec.replace(seed=1)).attack.bound != states[-1].attack.bound
+    assert json.loads(json.dumps(states[-1].summary()))["runs"] == spec.runs
+    if spec.target == "number":
+        assert [r.runs for r in states] == list(range(100, 1001, 100))
 
 
 @pytest.mark.parametrize(

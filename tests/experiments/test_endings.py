@@ -156,19 +156,32 @@ def test_the_exit_code_stands_wherever_the_interrupt_came(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("sent", "code", "after"),
     [
-        *((signal.SIGINT, 130, after) for after in (1.5, 3.0)),
+        *((signal.SIGINT, 130, after) for after in (1.5, 3.0, None)),
         (signal.SIGTERM, 143, 2.0),
-        (signal.SIGKILL, -9, 2.0),
+        *((signal.SIGKILL, -9, after) for after in (2.0, None)),
     ],
 )
-def test_workers_that_start_heed_the_end(
-    sent: signal.Signals, code: int, after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_workers_heed_the_end_and_none_is_left_behind(
+    sent: signal.Signals,
+    code: int,
+    after: float | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of sweeps and of partitions: nothing is swallowed, and no child has a last word."""
+    """Of sweeps, also once three runs are done, and of partitions: nothing is swallowed, and no
+    child has a last word.
+    """
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # one that is killed leaves its files there
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    folder = written(tmp_path / "data", 3)
     sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
+    if after is None:
+        with RunStore(tmp_path / "runs") as store:
+            ended, text, workers = ended_by(sweep.split(), sent, lambda _: store.count() >= 3)
+        assert (ended, workers >= 2) == (code, True)
+        assert "Traceback" not in text
+        assert ("the same command goes on from here" in text) == (sent == signal.SIGINT)
+        return
+    folder = written(tmp_path / "data", 3)
     large = f"large als --folder {folder} --out {tmp_path}/out --user-column who --workers 2"
     for line in (sweep, f"{large} --iterations 500 --rank 20"):
         # the second may come when Python itself has ended, and no longer handles it
@@ -177,20 +190,6 @@ def test_workers_that_start_heed_the_end(
             assert ended in codes, text
             assert "stopped" in text or twice or code == -9
             assert "Traceback" not in text
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_a_sweep_that_ends_leaves_no_worker_behind(
-    sent: signal.Signals, code: int, tmp_path: Path
-) -> None:
-    (tmp_path / "sweep.toml").write_text(SWEEP)
-    words = ["sweep", str(tmp_path / "sweep.toml"), "--store", str(tmp_path / "runs")]
-    with RunStore(tmp_path / "runs") as store:
-        ended, text, workers = ended_by(words, sent, lambda _: store.count() >= 3)
-    assert (ended, workers >= 2) == (code, True)
-    assert "Traceback" not in text
-    assert ("the same command goes on from here" in text) == (sent == signal.SIGINT)
 
 
 def test_a_store_that_can_only_be_read_is_read(

@@ -25,7 +25,6 @@ from dpmc_core.experiments.spec import AMOUNTS, known_names
 from dpmc_core.mechanisms import RUN_FAMILIES
 from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.noise import KINDS, Noise, NoNoise, RoundEpsilon
-from tests.terminal import Terminal
 
 
 def spec_of_line(line: str) -> RunSpec:
@@ -439,11 +438,3 @@ def test_a_spec_holds_nothing_that_it_does_not_name() -> None:
     noise = RoundEpsilon(mechanism="gaussian", epsilon=1.0)
     with pytest.raises(ParameterError, match=r"nominal_epsilon = 1.0.*left out for"):
         RunSpec(task="rate", data=data, algorithm=ALGORITHMS["als"].config(), noise=noise)
-
-
-def test_without_a_dataset_the_defaults_suit_the_small_set(terminal: Terminal) -> None:
-    assert ": this run is better" in terminal.output("complete als")
-    line = RunSpec.of(rank=32, reg=10.0).command()
-    assert "--dataset low-rank" in line
-    algorithm = terminal.json(f"{line} --iterations 1")["spec"]["algorithm"]
-    assert (algorithm["rank"], algorithm["reg"]) == (32, 10.0)
