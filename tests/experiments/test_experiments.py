@@ -13,7 +13,7 @@ from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run, steps
 from dpmc_core.experiments.presets import PRESETS, preset
-from dpmc_core.mechanisms import Gaussian, Huber
+from dpmc_core.mechanisms import Gaussian, Huber, Laplace, Staircase
 from dpmc_core.metrics.ratings import rmse_half_width
 from dpmc_core.privacy import Ledger, guess_bound, ledger_from_text, odds_sentence, state
 from tests.terminal import Terminal
@@ -153,7 +153,9 @@ def test_odds() -> None:
         assert guess_bound(epsilon, delta) == pytest.approx(delta + (1 - delta) * keep)
     # and never exceeded by a mechanism with that ε
     for noise, delta in (
+        (Laplace.with_epsilon(1.3, 1.0), 0.0),
         (Huber.with_epsilon(1.3, 1.0, alpha=0.05), 0.0),
+        (Staircase.with_epsilon(1.3, 1.0), 0.0),
         (Gaussian.with_epsilon(1.3, 1.0, delta=1e-3), 1e-3),
     ):
         assert 0.5 < noise.best_guess(1.0) <= guess_bound(1.3, delta)

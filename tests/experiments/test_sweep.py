@@ -292,7 +292,8 @@ SMALL |= {"reg": 0.5, "item_share": 1.0, "clip_norm": 1.0, "centring": "mean"}
         *(("als", "laplace", "output", 3), ("irls", "huber", "right", 6)),
         *(("irls", "laplace", "ratings", 6), ("irls", "laplace", "both", 12)),
         *(("irls", "laplace", "output", 3), ("irls", "gaussian", "right", 6)),
-        ("dpals", "huber", "right", 0),  # its plan is of the total
+        # its plan is of the total
+        *(("dpals", mechanism, "right", 0) for mechanism in ("huber", "laplace", "gaussian")),
     ],
 )
 def test_equal_total_is_what_the_statement_says(
