@@ -2,7 +2,6 @@
 few processes, of which none stays.
 """
 
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -110,17 +109,6 @@ def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
 
 
 @pytest.mark.long
-def test_the_same_results_as_here_and_nothing_stays(two: Any) -> None:
-    worker, _, hands = two
-    specs = [TINY, TINY.replace(seed=1)]
-    last = last_of(worker, specs)
-    assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
-    assert worker.note == ""
-    assert worker.pid is None  # nothing was started on this machine
-    gone(hands, 10)
-
-
-@pytest.mark.long
 def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     worker, _, hands = two
     drawn = worker.draw(steps, [LONG])
@@ -134,17 +122,19 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_lost_worker_is_replaced_and_the_run_goes_on(two: Any) -> None:
+def test_results_are_as_here_and_a_lost_worker_is_replaced(two: Any) -> None:
     worker, _, hands = two
     specs = [TINY, LONG]
     last: dict[int, Any] = {}
     for k, result in results(worker, specs):
         if k == 1 and k not in last:
-            busy = at_work(hands)[0]
-            busy.send_signal(signal.SIGKILL)
+            assert worker.note == ""
+            assert worker.pid is None  # nothing was started on this machine
+            at_work(hands)[0].kill()
         last[k] = result
     assert "A worker was lost" in worker.note
     assert all(as_here(last[k], spec) for k, spec in enumerate(specs))
+    gone(hands, 10)
 
 
 @pytest.mark.long
@@ -186,11 +176,10 @@ def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -
 @pytest.mark.long
 def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     with connected(tmp_path, 1) as (worker, *_):
-        last = None
-        for _, result in results(worker, [LONG]):
-            if last is None:
-                children(" scheduler ")[0].kill()
-            last = result
+        drawn = results(worker, [LONG])
+        next(drawn)
+        children(" scheduler ")[0].kill()
+        *_, (_, last) = drawn
         assert as_here(last, LONG)
         assert worker.note == f"The cluster cannot be reached: {HERE}"
 
@@ -198,28 +187,26 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_path: Path) -> None:
     own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
-    with user_datasets.using(own_set):
-        private = RunSpec.of(dataset=own_set.name, rank=2, iterations=3)
     with connected(tmp_path, 2, "--resources", "OWN_DATA=1") as (worker, _, hands):
 
-        def process() -> psutil.Process:
+        def process(seed: int) -> psutil.Process:
+            """What computes after one more run."""
+            assert last_of(worker, [TINY.replace(seed=seed)], keep=True)[0].finished
             (running,) = (child for hand in hands for child in children(WORKER, hand.pid))
             return running
 
-        last_of(worker, [TINY], keep=True)
-        first = process()
-        assert last_of(worker, [TINY.replace(seed=1)], keep=True)[0].finished
-        assert process() == first
+        first = process(0)
+        assert process(1) == first
         first.kill()  # it is missed when it is needed
         with suppress(WorkerError):
-            last_of(worker, [TINY.replace(seed=2)], keep=True)
-        assert last_of(worker, [TINY.replace(seed=2)], keep=True)[0].finished
-        process()
+            process(2)
+        process(2)
         with user_datasets.using(own_set):
+            private = RunSpec.of(dataset=own_set.name, rank=2, iterations=3)
             assert last_of(worker, [private], sets=(own_set,), keep=True)[0].finished
         assert worker.note == ""
         gone(hands, 10)  # the one that was kept did not see it, and the one that saw it is gone
-        last_of(worker, [TINY], keep=True)
+        process(3)
         worker.close()
         gone(hands, 10)
 
@@ -232,27 +219,22 @@ def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
     scheduler never has it, and nothing of it is left when the job is over.
     """
     own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
-    with user_datasets.using(own_set):
+    space = tmp_path / "told"
+    options = "--resources", "OWN_DATA=1", "--local-directory", str(space)
+    with user_datasets.using(own_set), connected(tmp_path, 1) as (worker, connection, plain):
         spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=400)
-    with connected(tmp_path, 1) as (worker, connection, plain):
-        with user_datasets.using(own_set):
-            assert last_of(worker, [spec], sets=(own_set,))[0].finished
+        assert last_of(worker, [spec], sets=(own_set,))[0].finished
         assert worker.note.startswith("No worker of the cluster is told to hold own data")
-        assert not children(WORKER, plain[0].pid)
-        space = tmp_path / "told"
-        options = "--resources", "OWN_DATA=1", "--local-directory", str(space)
         with started_worker(connection.address, tmp_path, *options) as trusted:
             wait_for_workers(connection.address, 2)
             for _ in range(3):
                 started.clear()
                 computes = False
-                with user_datasets.using(own_set):
-                    for _state in worker.draw(steps, [spec], sets=(own_set,)):
-                        assert not children(WORKER, plain[0].pid)
-                        computes = computes or bool(children(WORKER, trusted.pid))
+                for _state in worker.draw(steps, [spec], sets=(own_set,)):
+                    assert not children(WORKER, plain[0].pid)
+                    computes = computes or bool(children(WORKER, trusted.pid))
                 assert computes
-                assert worker.note == ""
-                assert started == [1]
+                assert (worker.note, started) == ("", [1])
                 gone([trusted], 10)
             content = [p.read_bytes() for p in space.rglob("*") if p.is_file()]
             assert not any(b"book 3" in data for data in content)
@@ -305,29 +287,30 @@ def test_workers_of_another_release_are_told_and_done_without(
 
 
 def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
-    noisy = {"mechanism": "gaussian", "epsilon": 5.0}
-    secret = TINY.replace(algorithm="dpals", secret=True, **noisy)
-    plan = ModelPlan(base=TINY.replace(algorithm="dpals", **noisy))
-    flat = {"algorithm": "dpals", "secret": True, **noisy}
-    sweep = SweepSpec(base=tuple(flat.items()))
-    study = StudySpec.of("completion", "epsilon", {"dataset": "skewed", "secret": True})
-    others = (TINY, plan, AuditSpec(), Trial("huber-table-1", "row", 1))
-    assert all(spec.may_be_secret for spec in (secret, sweep, study))
-    assert not any(spec.may_be_secret for spec in others)
-    assert not any(spec.own_data for spec in (secret, sweep, study, *others))
+    """What nobody asks to repeat is secret on somebody's own data, in a sweep or study too."""
     own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
-    with user_datasets.using(own_set):
-        flat = {"dataset": own_set.name, "algorithm": "dpals", **noisy}
-        of_own_data = [
+    noisy = {"algorithm": "dpals", "mechanism": "gaussian", "epsilon": 5.0}
+
+    def specs(seed: dict[str, int], **more: Any) -> list[Any]:
+        """A run, sweep, study, plan and audit."""
+        flat = noisy | more
+        dataset = flat.get("dataset", "")
+        return [
             RunSpec.of(flat),
             SweepSpec(base=tuple(flat.items())),
-            StudySpec.of("completion", "epsilon", {"dataset": own_set.name}),
-            ModelPlan(base=RunSpec.of(flat, seed=0)),
-            AuditSpec(target="als", dataset=own_set.name),
+            StudySpec.of("completion", "epsilon", {"dataset": "skewed", **more}),
+            ModelPlan(base=RunSpec.of({n: v for n, v in flat.items() if n != "secret"}, **seed)),
+            AuditSpec(target="als", dataset=dataset),
         ]
-        assert [spec.own_data for spec in of_own_data] == [{own_set.name}] * 5
-        # what nobody asks to repeat is secret on somebody's own data, in a sweep or study too
-        assert [spec.may_be_secret for spec in of_own_data] == [True, True, True, False, False]
+
+    public, secret = [*specs({}), TINY, Trial("huber-table-1", "row", 1)], specs({}, secret=True)
+    with user_datasets.using(own_set):
+        mine = specs({"seed": 0}, dataset=own_set.name)
+        assert [spec.own_data for spec in mine] == [{own_set.name}] * 5
+        assert [spec.may_be_secret for spec in mine] == [True, True, True, False, False]
+    assert not any(spec.may_be_secret for spec in public)
+    assert all(spec.may_be_secret for spec in secret[:3])
+    assert not any(spec.own_data for spec in (*public, *secret))
 
 
 @pytest.mark.long
@@ -336,34 +319,30 @@ def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_w
 ) -> None:
     monkeypatch.setattr(of_runs, "_TURN", 1e6)  # on a busy machine, too, one turn for all
     spec = SweepSpec.from_toml(TOML)
+    here = numbers(records_of(spec, tmp_path / "here", jobs=1))
     with connected(tmp_path, 2) as (_, connection, hands):
-        usual = numbers(records_of(spec, tmp_path / "here", jobs=1))
-        for jobs in (2, 1):
-            started.clear()
-            workers = Workers(jobs, connection=connection)
-            there = records_of(spec, tmp_path / f"cluster-{jobs}", workers=workers)
-            assert numbers(there) == usual
-            assert workers.note == ""
-            gone(hands, 60)
+        one = Workers(1, connection=connection)
+        assert numbers(records_of(spec, tmp_path / "one", workers=one)) == here
         # of one worker: the first runs tell how long they take, all others go on
-        assert len(started) == 1
-        spec = replace(spec, seeds=20)
+        assert (len(started), one.note) == (1, "")
+        gone(hands, 60)
         with RunStore(tmp_path / "runs") as store:
             stopped = sweep(spec, store, workers=Workers(2, connection=connection))
-            assert next(one for one in stopped if one.done == 5)
+            assert next(state for state in stopped if state.done == 5)
             stopped.close()
             gone(hands, 60)
+            spec = replace(spec, seeds=20)
             workers = Workers(2, connection=connection)
-            for one in sweep(spec, store, workers=workers):
-                if one.done >= 20 and hands[0].poll() is hands[1].poll() is None:
+            for state in sweep(spec, store, workers=workers):
+                if state.done >= 20 and hands[0].poll() is hands[1].poll() is None:
                     busy = at_work(hands)[0]
                     busy.kill()
                     busy.wait()
-            assert one.done == one.total == store.count() == 160
+            assert state.done == state.total == store.count() == 160
         assert "A worker was lost" in workers.note
         gone(hands, 60)
-    whole, here = (records_of(spec, tmp_path / place) for place in ("runs", "others"))
-    assert numbers(whole) == numbers(here)
+    whole, plain = (records_of(spec, tmp_path / place) for place in ("runs", "others"))
+    assert numbers(whole) == numbers(plain)
 
 
 def stimulated(dask_worker: Any, event: str) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.experiments.store.records import key_of, record_of
+from dpmc_core.experiments.store.records import record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
@@ -97,7 +97,7 @@ def test_standard_output_and_error_that_are_full() -> None:
     assert json.loads(last)["rmse"] > 0
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_every_encoding_takes_every_word(encoding: str) -> None:
     where = {**os.environ, "PYTHONIOENCODING": encoding}
     done = run_python(*COMMAND[1:], "mechanism", "huber", env=where)
@@ -105,44 +105,27 @@ def test_every_encoding_takes_every_word(encoding: str) -> None:
     assert ("ε" if encoding == "utf-8" else "\\u03b5") in done.stdout
 
 
-@pytest.mark.parametrize("after", [0.1, 0.5, 1.0, 2.0, "iteration 1/"])
-def test_ctrl_c_ends_a_command_at_any_moment(after: float | str) -> None:
-    process = subprocess.Popen(
-        [*COMMAND, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    read = ""
-    if isinstance(after, str):
-        read = next(line for line in process.stderr if line.startswith(after))
-    else:
-        while "dpmc_core" not in psutil.Process(process.pid).cmdline():  # Python has not begun yet
-            time.sleep(0.01)
-        time.sleep(after)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    if process.returncode == -signal.SIGINT or err.startswith(PYTHON_STARTS):
-        assert isinstance(after, float)
+@pytest.mark.parametrize("after", [0.1, 0.5, 2.0, 4.0])
+def test_ctrl_c_ends_a_command_at_any_moment(after: float) -> None:
+    code, text, _ = ended_by(LONG, signal.SIGINT, after.__le__)
+    if code == -signal.SIGINT or text.startswith(PYTHON_STARTS):
         return
-    assert process.returncode == 130
-    assert "stopped" in err
-    assert "Traceback" not in err
-    assert ("test RMSE" in out) == bool(read or "iteration" in err)
+    assert code == 130
+    assert "stopped" in text
+    assert "Traceback" not in text
+    assert ("test RMSE" in text) == ("iteration" in text)
 
 
 def ended_by(
-    words: list[str], sent: signal.Signals, due: Callable[[float], bool], twice: bool = False
+    words: Sequence[str], sent: signal.Signals, due: Callable[[float], bool], twice: bool = False
 ) -> tuple[int, str, int]:
     """Exit code and words of a command whose whole group gets a signal, as Ctrl-C does, where that
     is ``due`` after so many seconds, and how many processes it had then; fails where anything of it
     is left after a while.
     """
-    process = subprocess.Popen(
-        [*COMMAND, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    while "dpmc_core" not in psutil.Process(process.pid).cmdline():
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.Popen([*COMMAND, *words], start_new_session=True, **pipes)
+    while "dpmc_core" not in psutil.Process(process.pid).cmdline():  # Python has not begun yet
         time.sleep(0.01)
     began = time.monotonic()
     while not due(time.monotonic() - began):
@@ -171,43 +154,42 @@ def test_the_exit_code_stands_wherever_the_interrupt_came(tmp_path: Path) -> Non
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("sent", "after"),
-    [(signal.SIGINT, 1.5), (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)],
+    ("sent", "code", "after"),
+    [
+        *((signal.SIGINT, 130, after) for after in (1.5, 3.0, None)),
+        (signal.SIGTERM, 143, 2.0),
+        *((signal.SIGKILL, -9, after) for after in (2.0, None)),
+    ],
 )
-def test_workers_that_start_heed_the_end(
-    sent: signal.Signals, after: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_workers_heed_the_end_and_none_is_left_behind(
+    sent: signal.Signals,
+    code: int,
+    after: float | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of sweeps and of partitions: nothing is swallowed, and no child has a last word."""
+    """Of sweeps, also once three runs are done, and of partitions: nothing is swallowed, and no
+    child has a last word.
+    """
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # one that is killed leaves its files there
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    folder = written(tmp_path / "data", 3)
     sweep = f"sweep {tmp_path}/sweep.toml --store {tmp_path}/runs"
+    if after is None:
+        with RunStore(tmp_path / "runs") as store:
+            ended, text, workers = ended_by(sweep.split(), sent, lambda _: store.count() >= 3)
+        assert (ended, workers >= 2) == (code, True)
+        assert "Traceback" not in text
+        assert ("the same command goes on from here" in text) == (sent == signal.SIGINT)
+        return
+    folder = written(tmp_path / "data", 3)
     large = f"large als --folder {folder} --out {tmp_path}/out --user-column who --workers 2"
-    for words in (sweep.split(), [*large.split(), "--iterations", "500", "--rank", "20"]):
-        code, text, _ = ended_by(words, sent, after.__le__)
-        assert code == {2: 130, 15: 143, 9: -9}[sent], text
-        if sent != signal.SIGKILL:
-            assert "stopped" in text
+    for line in (sweep, f"{large} --iterations 500 --rank 20"):
+        # the second may come when Python itself has ended, and no longer handles it
+        for twice, codes in ((False, [code]), (True, [code, -sent]))[: 1 + (code == 130)]:
+            ended, text, _ = ended_by(line.split(), sent, after.__le__, twice)
+            assert ended in codes, text
+            assert "stopped" in text or twice or code == -9
             assert "Traceback" not in text
-        if sent == signal.SIGINT:
-            code, text, _ = ended_by(words, sent, after.__le__, twice=True)
-            # the second may come when Python itself has ended, and no longer handles it
-            assert code in (130, -signal.SIGINT)
-            assert "Traceback" not in text
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_a_sweep_that_ends_leaves_no_worker_behind(
-    sent: signal.Signals, code: int, tmp_path: Path
-) -> None:
-    (tmp_path / "sweep.toml").write_text(SWEEP)
-    words = ["sweep", str(tmp_path / "sweep.toml"), "--store", str(tmp_path / "runs")]
-    with RunStore(tmp_path / "runs") as store:
-        ended, text, workers = ended_by(words, sent, lambda _: store.count() >= 3)
-    assert (ended, workers >= 2) == (code, True)
-    assert "Traceback" not in text
-    assert ("the same command goes on from here" in text) == (sent == signal.SIGINT)
 
 
 def test_a_store_that_can_only_be_read_is_read(
@@ -217,24 +199,20 @@ def test_a_store_that_can_only_be_read_is_read(
     spec, other = (
         RunSpec.of(algorithm="als", dataset="low-rank", rank=rank, iterations=1) for rank in (2, 3)
     )
+    record, new = (record_of(run(one)) for one in (spec, other))
     with RunStore(place) as store:
-        list(make_all({key_of(spec): spec}, store, Workers(1)))
+        store.add(record)
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # a read-only medium
-    with RunStore(place) as store:
-        assert store.count() == 1
-        assert set(store.find([key_of(spec)])) == {key_of(spec)}
-        with pytest.raises(StoreError, match=r"could not be kept.*may not write there"):
-            store.add(record_of(run(other)))
-        monkeypatch.setattr(
-            "dpmc_core.experiments.sweeps.workers.run_single_threaded", None
-        )  # nothing is run in vain
-        with pytest.raises(StoreError, match=r"could not be written.*may not write there"):
-            list(make_all({key_of(other): other}, store, Workers(1)))
-        *_, last = make_all({key_of(spec): spec}, store, Workers(1))
-        assert last.done == 1  # nothing is missing, so nothing has to be written
-    assert sorted(tmp_path.iterdir()) == before
-    with RunStore(f"sqlite:///file:{place}?mode=ro&uri=true") as store:
-        assert store.count() == 1
-        with pytest.raises(StoreError, match="may not write there"):
-            store.add(record_of(run(other)))
+    # nothing is run in vain
+    monkeypatch.setattr("dpmc_core.experiments.sweeps.workers.run_single_threaded", None)
+    for url in (place, f"sqlite:///file:{place}?mode=ro&uri=true"):
+        with RunStore(url) as store:
+            assert store.find([record.key, new.key]) == {record.key: record}
+            with pytest.raises(StoreError, match=r"could not be kept.*may not write there"):
+                store.add(new)
+            with pytest.raises(StoreError, match=r"could not be written.*may not write there"):
+                list(make_all({new.key: other}, store, Workers(1)))
+            *_, last = make_all({record.key: spec}, store, Workers(1))
+            assert last.done == 1  # nothing is missing, so nothing has to be written
+        assert url != place or sorted(tmp_path.iterdir()) == before

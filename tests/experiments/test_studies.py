@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from dpmc_core.datasets.data import split_of
 from dpmc_core.datasets.ratings import random_split, some_users
 from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import RunSpec, run
+from dpmc_core.experiments import run
 from dpmc_core.experiments.examples import example, names
 from dpmc_core.experiments.store.records import PassingRuns, key_of
 from dpmc_core.experiments.studies.engine import BOUNDS, bound_on, power_of, study, study_steps
@@ -40,76 +39,68 @@ def test_every_study_makes_its_runs_and_keeps_to_its_epsilon(kind: str) -> None:
     result = study(spec)
     assert result.finished
     assert len(result.runs) == result.total == len(cells(spec))
+    # no scale bounds what a few users' noisy sums predict, where nothing is clipped to it
+    most = math.inf if kind in ("regressions", "rate-epsilon") else 4
     for point, cell in zip(result.points(), cells(spec), strict=True):
         assert (point.series, point.x) == (cell.series, cell.x)
-        assert math.isnan(point.half_width)
         if not KINDS[kind].protected:
             assert point.epsilon is None
             continue
-        # no scale bounds what a few users' noisy sums predict, where nothing is clipped to it
-        unbounded = kind in ("regressions", "rate-epsilon")
-        assert 0 < point.mean < (math.inf if unbounded else 4)
+        assert 0 < point.mean < most
         assert (point.epsilon is None) == (cell.spec.noise.mechanism == "none")
         assert point.epsilon is None or point.epsilon <= cell.spec.noise.epsilon
     assert result.measures == spec.study.measures
     stated = json.loads(json.dumps(result.summary()))
-    assert stated["runs"] == stated["total"] == len(stated["points"]) == len(result.runs)
-    for measure in spec.study.measures:
+    assert stated["runs"] == stated["total"] == len(stated["points"])
+    for measure in result.measures:
         means = [[p.mean] for p in result.points(measure)]
         assert [p["values"][measure] for p in stated["points"]] == means
 
 
 def test_noise_that_ends_is_compared_with_the_same_start_without_noise() -> None:
-    spec = requested("minima", 2, iterations=10, n_items=20, n_ratings=1_500)
-    result = study(spec)
-    quiet, *_ = by_series = result.lines().values()
-    assert [list(p.values.values()) for p in quiet] == [[0.0, 0.0]] * 2
-    assert [line[0].series for line in by_series] == ["no noise", "Huber", "Laplace", "Gaussian"]
-    last = result.lines()["Laplace"][-1]
+    lines = study(requested("minima", 2, iterations=10, n_items=20, n_ratings=1_500)).lines()
+    assert [*lines] == ["no noise", "Huber", "Laplace", "Gaussian"]
+    assert [[*p.values.values()] for p in lines["no noise"]] == [[0.0, 0.0]] * 2
+    last = lines["Laplace"][-1]
     assert (last.x, last.epsilon, last.spec.noise.variance) == (128.0, None, 128.0)
     assert last.spec.algorithm.noisy_iterations == 2
     for seed, apart in last.values.items():
-        ends = [
-            run(one.replace(seed=seed)).final.objective
-            for one in (last.spec, last.spec.replace(mechanism="none", variance=None))
-        ]
-        assert apart == pytest.approx(100 * (ends[0] / ends[1] - 1), rel=1e-9)
+        noisy = last.spec.replace(seed=seed)
+        quiet = noisy.replace(mechanism="none", variance=None)
+        ratio = run(noisy).final.objective / run(quiet).final.objective
+        assert apart == pytest.approx(100 * (ratio - 1), rel=1e-9)
 
 
 def test_a_point_is_the_mean_of_plain_runs_over_seeds() -> None:
     spec = requested("projection", 2, seed=7)
     store = PassingRuns()
-    *partial, last = study_steps(spec, store)
-    assert [len(r.runs) for r in (*partial, last)] == list(range(1, 2 * len(cells(spec)) + 1))
-    assert not partial[0].finished
-    assert len(partial[0].points()) == 1
+    first, *_, last = study_steps(spec, store)
+    assert (len(first.runs), len(last.runs), last.total) == (1, 2 * len(cells(spec)), last.total)
+    assert not first.finished
+    assert math.isnan(first.points()[0].half_width)
     (again,) = study_steps(spec, store)  # what is kept is not made again
     assert again.runs == last.runs
-    first, point = cells(spec)[0], last.points()[0]
-    errors = [run(first.spec.replace(seed=s)).final.test_rmse_clipped for s in (7, 8)]
+    point, plain = last.points()[0], cells(spec)[0].spec
+    errors = [run(plain.replace(seed=s)).final.test_rmse_clipped for s in (7, 8)]
     assert list(point.values.values()) == pytest.approx(errors, rel=1e-12)
     # two numbers: the t-quantile with one degree of freedom, 12.7062, times |a − b|/2
     assert point.half_width == pytest.approx(12.7062 * abs(errors[0] - errors[1]) / 2, rel=1e-4)
 
 
-def test_a_quick_look_makes_some_of_the_studys_runs() -> None:
-    for room, kinds in STUDIES.items():
-        for kind in kinds:
-            spec = example(room, kind).study.spec
-            quick = spec.quick
-            runs, few = ({key_of(p.spec) for p in some.plan()} for some in (spec, quick))
-            assert few < runs, kind
-            whole, short = (
-                {
-                    line: {cell.x for cell in cells(some) if cell.series == line}
-                    for line in {cell.series for cell in cells(quick)}
-                }
-                for some in (spec, quick)
-            )
-            for line, places in short.items():
-                assert {min(whole[line]), max(whole[line])} <= places, line
-                assert len(places) <= 3
-            assert StudySpec.from_dict(json.loads(quick.to_json())) == quick
+@pytest.mark.parametrize(
+    ("room", "kind"), [(r, kind) for r, kinds in STUDIES.items() for kind in kinds]
+)
+def test_a_quick_look_makes_some_of_the_studys_runs(room: str, kind: str) -> None:
+    spec = example(room, kind).study.spec
+    runs, few = ({key_of(p.spec) for p in some.plan()} for some in (spec, spec.quick))
+    assert few < runs
+    for line in {cell.series for cell in cells(spec.quick)}:
+        whole, short = (
+            {cell.x for cell in cells(some) if cell.series == line} for some in (spec, spec.quick)
+        )
+        assert {min(whole), max(whole)} <= short <= whole, line
+        assert len(short) <= 3
+    assert StudySpec.from_dict(json.loads(spec.quick.to_json())) == spec.quick
 
 
 def test_some_users_stay_with_all_their_ratings() -> None:
@@ -117,10 +108,10 @@ def test_some_users_stay_with_all_their_ratings() -> None:
     part = some_users(split, 0.25, 3)
     assert part.train.n_users == part.test.n_users == 50
     whole, some = (
-        [tuple(sorted(t.items[t.users == u])) for u in range(t.n_users)]
+        {tuple(sorted(t.items[t.users == u])) for u in range(t.n_users)}
         for t in (split.train, part.train)
     )
-    assert set(some) <= set(whole)
+    assert some <= whole
     truth, test = part.train.truth, part.test
     exact = np.einsum("kr,kr->k", truth.left[test.users], truth.right[test.items])
     assert abs(np.std(test.values - exact) - 0.5) < 5 * 0.5 / math.sqrt(2 * len(test))
@@ -129,18 +120,18 @@ def test_some_users_stay_with_all_their_ratings() -> None:
         some_users(random_split(skewed(200, 50, 300, seed=1), 0.01, 0), 0.01, 1)
 
 
-def test_who_is_there_does_not_move_the_others_in_or_out() -> None:
-    ratings = skewed(200, 50, 3_000, seed=1)
-    gone = int(ratings.users[0])
-    split = random_split(ratings, 0.2, 0, each_alone=True)
-    train, test = (part.take(part.users != gone) for part in (split.train, split.test))
-    fewer = replace(split, train=train, test=test)
-    for seed in range(4):
-        both = some_users(split, 0.5, seed), some_users(fewer, 0.5, seed)
-        assert both[0].train.n_users == both[1].train.n_users == 100
-        rows = [set(zip(p.train.users, p.train.items, p.train.values, strict=True)) for p in both]
-        assert rows[1] <= rows[0]
-        assert len({user for user, _, _ in rows[0] - rows[1]}) <= 1
+@pytest.mark.parametrize("seed", range(4))
+def test_who_is_there_does_not_move_the_others_in_or_out(seed: int) -> None:
+    split = random_split(skewed(200, 50, 3_000, seed=1), 0.2, 0, each_alone=True)
+    parts = split.train, split.test
+    train, test = (part.take(part.users != parts[0].users[0]) for part in parts)
+    whole, fewer = (
+        some_users(one, 0.5, seed).train for one in (split, replace(split, train=train, test=test))
+    )
+    assert whole.n_users == fewer.n_users == 100
+    rows, left = (set(zip(p.users, p.items, p.values, strict=True)) for p in (whole, fewer))
+    assert left <= rows
+    assert len({user for user, _, _ in rows - left}) <= 1
 
 
 @pytest.mark.parametrize(
@@ -171,46 +162,44 @@ def test_bad_studies_are_refused_before_the_first_run(
 
 def test_a_study_of_recall_is_of_plain_runs_that_recommend() -> None:
     result = study(replace(requested("recall-epsilon", 2), short=True))
-    (measure,) = result.measures
-    assert measure == "recall"
+    assert result.measures == ("recall",)
     assert result.baselines.keys() == {"most liked", "by chance"}
-    names = ["One-shot moments", "Most liked", "DPALS"]
-    assert list(result.lines()) == [*names, "One-shot moments, no noise", "DPALS, no noise"]
+    titles = ["One-shot moments", "Most liked", "DPALS"]
+    assert [*result.lines()] == [*titles, "One-shot moments, no noise", "DPALS, no noise"]
     point, (planned, _) = result.points()[-1], result.runs[-1]
     assert planned.spec.task == "recommend"
-    last = run(planned.spec)
-    assert point.values[1] == pytest.approx(last.final.recall)
+    assert point.values[1] == pytest.approx(run(planned.spec).final.recall)
     gap = [point.values[k] - point.baselines[k] for k in (0, 1)]
     assert point.against_baseline.mean == pytest.approx(np.mean(gap))
     assert not point.against_baseline.less_is_better
 
 
 def test_a_figure_holds_each_sampling_projected_or_not_and_what_sampling_alone_costs() -> None:
-    specs = {c.series: c.spec for c in cells(requested("sampling", item_share=1.0)) if c.x == 1}
-    noisy = {name: spec for name, spec in specs.items() if not name.endswith(", no noise")}
-    assert {(s.algorithm.sampling, s.algorithm.projection) for s in noisy.values()} == {
-        *((name, "inner") for name in ("uniform", "adaptive", "weights")),
-        ("adaptive", "off"),
+    specs = {c.series: c.spec for c in cells(requested("sampling")) if c.x == 1}
+    values = {
+        name: (s.noise.epsilon, c.sampling, c.projection == "off", c.items_per_user)
+        for name, s in specs.items()
+        for c in [s.algorithm]
     }
-    assert {s.noise.epsilon for s in noisy.values()} == {10}
-    quiet = {name: specs[name].algorithm for name in specs.keys() - noisy}
-    limits = {n: (config.sampling, config.items_per_user) for n, config in quiet.items()}
-    assert limits == {
-        "uniform, no noise": ("uniform", 20),
-        "adaptive, no noise": ("adaptive", 20),
-        "all ratings, no noise": ("uniform", 10_000),
+    assert values == {
+        "uniform": (10, "uniform", False, 20),
+        "adaptive": (10, "adaptive", False, 20),
+        "by weights": (10, "weights", False, 20),
+        "adaptive, no projection": (10, "adaptive", True, 20),
+        "uniform, no noise": (None, "uniform", False, 20),
+        "adaptive, no noise": (None, "adaptive", False, 20),
+        "all ratings, no noise": (None, "uniform", False, 10_000),
     }
 
 
 def test_a_power_is_fitted_to_each_seed() -> None:
     """Errors c·n^−a with another a for each of three seeds; a seed that one point lacks is out."""
     old = example("completion", "rate").study.points()[0]
-    powers = {0: -1.0, 1: -1.2, 2: -1.4, 3: -9.0}
     points = [
         replace(
             old,
             settings=(("series", "a"), ("x", n)),
-            values={k: 3 * n**a for k, a in powers.items() if k < 3 or n > 10},
+            values={0: 3 / n, 1: 3 * n**-1.2, 2: 3 * n**-1.4} | ({3: n**-9} if n > 10 else {}),
         )
         for n in (10.0, 20.0, 80.0)
     ]
@@ -221,15 +210,13 @@ def test_a_power_is_fitted_to_each_seed() -> None:
 
 @pytest.mark.parametrize("kind", BOUNDS)
 def test_studies_of_rates_vary_what_they_say_beside_the_papers_bounds(kind: str) -> None:
-    varied: dict[str, Callable[[RunSpec], float | None]] = {
-        "rate-epsilon": lambda spec: spec.noise.epsilon,
-        "rate-items": lambda spec: spec.data.n_items,
-    }
-    value = varied.get(kind, lambda spec: spec.data.n_users)
     result = example("completion", kind).study
     for name, points in result.lines().items():
         noisy = not name.endswith("no noise")
-        assert all(value(p.spec) == p.x for p in points if noisy)
+        for point in points if noisy else ():
+            data = point.spec.data
+            varied = {"rate-epsilon": point.spec.noise.epsilon, "rate-items": data.n_items}
+            assert varied.get(kind, data.n_users) == point.x
         bound = bound_on(kind, points)
         assert (bound is not None) == (noisy and points[0].spec.card.name in BOUNDS[kind])
         if bound is not None:  # through the first error of the larger half
@@ -241,8 +228,7 @@ def test_studies_of_rates_vary_what_they_say_beside_the_papers_bounds(kind: str)
 def test_bounds_are_those_of_theorem_2_and_remark_4() -> None:
     """DPALS m·log²n/(εn), Frank–Wolfe (m^{5/4}/(nε))^{1/5}, regressions the root of 1/n."""
     at = np.array([math.e, math.e**2])
-    ratios = {k: {a: f(at) for a, (_, f) in of.items()} for k, of in BOUNDS.items()}
-    logs = {(k, a): math.log(y[1] / y[0]) for k, of in ratios.items() for a, y in of.items()}
+    logs = {(k, a): np.diff(np.log(f(at)))[0] for k, b in BOUNDS.items() for a, (_, f) in b.items()}
     assert logs == pytest.approx(
         {
             ("rate", "dpals"): math.log(4) - 1,
@@ -279,10 +265,9 @@ def test_points_that_a_small_matrix_cannot_have_are_left_out() -> None:
 
 def test_a_fifth_of_the_people_is_compared_with_its_own_baseline() -> None:
     result = study(requested("people", 1, n_users=800, n_ratings=10_000))
-    first, last = result.points()[0], result.points()[4]
-    assert (first.x, last.x) == (50, 800)
-    for point, (planned, _) in zip((first, last), (result.runs[0], result.runs[4]), strict=True):
-        assert split_of(planned.spec.data, 0).train.n_users == point.x
+    first, last = (result.points()[k] for k in (0, 4))
+    for point, k, users in (first, 0, 50), (last, 4, 800):
+        assert split_of(result.runs[k][0].spec.data, 0).train.n_users == point.x == users
     assert first.baseline != last.baseline
     assert last.baseline == pytest.approx(min(result.baselines.values()))
     against = first.against_baseline
@@ -332,11 +317,11 @@ def test_spreads_against_a_plain_count() -> None:
     ratings = skewed(400, 120, 9_000, seed=2)
     everything, uniform, adaptive, weights = spreads(ratings, 8, 4)
     counts = np.bincount(ratings.items, minlength=120)
-    rarest, drawn = np.zeros(120), lottery(ratings, 4)
-    for user in range(400):
-        own = np.flatnonzero(ratings.users == user)
-        for k in sorted(own, key=lambda k: (counts[ratings.items[k]], drawn[k]))[:8]:
-            rarest[ratings.items[k]] += 1
+    rarest = np.zeros(120)
+    # of each user, the eight of the rarest items
+    order = np.lexsort((lottery(ratings, 4), counts[ratings.items], ratings.users))
+    for own in np.split(order, np.flatnonzero(np.diff(ratings.users[order])) + 1):
+        rarest[ratings.items[own[:8]]] += 1
     for spread, by_hand in ((everything, counts), (adaptive, rarest)):
         shares = np.cumsum(np.sort(by_hand)[::-1]) / by_hand.sum()
         assert np.allclose(spread.shares, [0, *shares])
@@ -347,8 +332,6 @@ def test_spreads_against_a_plain_count() -> None:
     assert everything.correlation == pytest.approx(plain, abs=1e-12)
     assert plain < -0.05  # whoever rates much rates rare items too
     for spread in (everything, uniform, adaptive, weights):
-        assert spread.cells.sum() == pytest.approx(1.0)
-        assert spread.shares[0] == 0
-        assert spread.shares[-1] == pytest.approx(1.0)
+        assert (spread.cells.sum(), spread.shares[-1]) == pytest.approx((1.0, 1.0))
     with pytest.raises(ParameterError, match="items_per_user"):
         spreads(ratings, 0)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,6 @@ from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept
 from dpmc_core.experiments.total import resolved
 from dpmc_core.experiments.worker.cluster import asks_for_tls
 from dpmc_core.experiments.worker.process import Share
-from dpmc_core.privacy.noise import TotalEpsilon
 from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers
 from tests.waiting import until
 
@@ -85,53 +85,40 @@ def test_a_file_is_the_runs_that_it_says() -> None:
     for p in plan:
         assert (p.spec.seed, p.spec.data.data_seed) == seeds_of(7, 2)[p.replicate]
         assert p.spec.data.n_users == 40
+    assert list(replace(spec, seeds=5).plan())[:16] == plan
     same_data = SweepSpec.from_toml("fresh_data = false\n" + TOML)
-    assert {p.spec.data.data_seed for p in same_data.plan()} == {0}
-    real = SweepSpec(base=(("dataset", "ml-100k"),), seeds=2)
-    assert [p.spec.data.data_seed for p in real.plan()] == [0, 0]  # files are what they are
+    real = SweepSpec(base=(("dataset", "ml-100k"),), seeds=2)  # files are what they are
+    assert {p.spec.data.data_seed for one in (same_data, real) for p in one.plan()} == {0}
     grid = (("alpha", (0.3, 1.0)), ("mechanism", ("huber",)))
     odd = SweepSpec(name="😀 ü", seeds=2.0, seed=3.0, grids=(grid,))
     assert (odd.seeds, odd.seed, len(list(odd.plan()))) == (2, 3, 4)
     for one in (spec, odd):
         assert SweepSpec.from_toml(one.to_toml()) == one
         assert SweepSpec.from_dict(json.loads(one.to_json())) == one
+    assert len({*seeds_of(0, 1000), *seeds_of(1, 3)}) == 1003
 
 
-def test_a_longer_sweep_begins_with_the_shorter_one_and_seeds_spread() -> None:
-    assert list(replace(WHICH_NOISE, seeds=5).plan())[:16] == list(WHICH_NOISE.plan())
-    assert len(set(seeds_of(0, 1000))) == 1000
-    assert seeds_of(0, 3) != seeds_of(1, 3)
-
-
-NMF = 'kind = "factorization"\n[base]\nmechanism = "gaussian"\nalgorithm = "moment-nmf"\n'
-
-
-def test_cells_are_what_their_settings_say() -> None:
-    """Several grids are joined, equal cells run once, and the grid goes before the base."""
-    joined = SweepSpec.from_toml(
-        'seeds = 1\n[[grid]]\nmechanism = ["huber"]\nalpha = [1.0, 3.0]\n'
-        '[[grid]]\nmechanism = ["none", "huber"]\nalpha = [3.0]\n'
-    )
-    assert [dict(settings) for settings, _ in joined.cells()] == [
-        {"mechanism": "huber", "alpha": 1.0},
-        {"mechanism": "huber", "alpha": 3.0},
-        {"mechanism": "none"},
-    ]
-    spec = SweepSpec.from_toml(
-        "[base]\nrank = 9\nalpha = 2.0\n"
-        '[grid]\nrank = [3]\nmechanism = ["laplace", "none"]\nalgorithm = ["als", "svt"]\n'
-    )
-    assert [
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        (  # several grids are joined, and equal cells run once
+            '[[grid]]\nmechanism = ["huber"]\nalpha = [1.0, 3.0]\n'
+            '[[grid]]\nmechanism = ["none", "huber"]\nalpha = [3.0]\n',
+            [("huber", "als", 32, 1.0), ("huber", "als", 32, 3.0), ("none", "als", 32, None)],
+        ),
+        (  # the grid goes before the base, and alpha is Huber's
+            "[base]\nrank = 9\nalpha = 2.0\n"
+            '[grid]\nrank = [3]\nmechanism = ["laplace", "none"]\nalgorithm = ["als", "svt"]\n',
+            [("laplace", "als", 3, None), ("none", "svt", 3, None), ("none", "als", 3, None)],
+        ),
+    ],
+)
+def test_cells_are_what_their_settings_say(text: str, cells: list[tuple[Any, ...]]) -> None:
+    spec = SweepSpec.from_toml(text)
+    assert cells == [
         (dict(settings)["mechanism"], cell.card.name, cell.algorithm.rank, cell.noise.alpha)
         for settings, cell in spec.cells()
-    ] == [
-        ("laplace", "als", 3, None),  # alpha is Huber's
-        ("none", "svt", 3, None),
-        ("none", "als", 3, None),
     ]
-    ((_, total),) = SweepSpec.from_toml(f"{NMF}total_epsilon = 3").cells()
-    ((_, plain),) = SweepSpec.from_toml(f"{NMF}epsilon = 3").cells()
-    assert total == plain  # epsilon is the total there
 
 
 def test_stopped_and_resumed(tmp_path: Path, store: RunStore) -> None:
@@ -142,30 +129,25 @@ def test_stopped_and_resumed(tmp_path: Path, store: RunStore) -> None:
     assert states[-1].remaining > 0
     steps.close()
     assert len(finished(WHICH_NOISE, store)) == 5  # a part of a sweep is of use
+    store.close()  # and whoever opens it anew meets the same runs
     first, *_, last = sweep(WHICH_NOISE, store, jobs=1)
     assert (first.done, first.before, first.total) == (5, 5, 16)
     assert (last.done, last.before) == (16, 5)
-    assert store.count() == 16
     assert [m.done for m in sweep(WHICH_NOISE, store)] == [16]  # nothing is made twice
-    store.close()  # and whoever opens it anew meets the same runs
-    records = records_of(WHICH_NOISE, tmp_path / "runs")
+    assert store.count() == 16
     # and they are those of the core itself, to the last bit
     plain = [record_of(run(planned.spec, workers=1)) for planned in WHICH_NOISE.plan()]
-    assert numbers(records) == numbers(plain)
+    assert numbers(records_of(WHICH_NOISE, tmp_path / "runs")) == numbers(plain)
 
 
 def test_a_run_that_cannot_be_finished_is_told_and_the_sweep_goes_on(tmp_path: Path) -> None:
-    tiny = SweepSpec.from_toml(
-        "seeds = 3\n[base]\nn_users = 3\nn_items = 3\nobserved = 0.01\nrank = 5"
-    )
-    records = records_of(tiny, tmp_path / "tiny", jobs=1)
-    assert len(records) == 3
     spec = SweepSpec.from_toml(
-        "seeds = 1\n[base]\nn_users = 12\nn_items = 12\nobserved = 0.9\niterations = 2\n"
-        'algorithm = "private-svd"\nmechanism = "gaussian"\n[grid]\nrank = [50, 2]\n'
+        "seeds = 1\n[base]\nn_users = 12\nn_items = 12\niterations = 2\n"
+        'algorithm = "private-svd"\nmechanism = "gaussian"\n'
+        "[[grid]]\nrank = [50, 2]\nobserved = [0.9]\n[[grid]]\nobserved = [0.01]\n"
     )
-    bad, good = records_of(spec, tmp_path / "runs", jobs=1)
-    for record in (*records, bad):
+    bad, good, tiny = records_of(spec, tmp_path / "runs", jobs=1)
+    for record in (tiny, bad):
         assert record.value is None
         assert record.error.endswith(".")
         assert record.summary["error"] == record.error
@@ -195,22 +177,6 @@ def test_workers_that_die_again_and_again_end_a_sweep(store: RunStore) -> None:
         list(sweep(WHICH_NOISE, store, jobs=2, share=Share(memory=60)))
 
 
-@pytest.mark.long
-def test_stopping_one_sweep_does_not_stop_another(store: RunStore) -> None:
-    """Two visitors of one server: the first stops, the second goes on, and a third begins."""
-    stopped, other = (
-        sweep(spec, store, jobs=2) for spec in (WHICH_NOISE, replace(WHICH_NOISE, seed=8))
-    )
-    for running in (stopped, other):
-        while next(running).done < 1:
-            pass
-    stopped.close()
-    *_, last = other
-    assert (last.done, last.total) == (16, 16)
-    *_, again = sweep(WHICH_NOISE, store, jobs=2)
-    assert again.done == 16
-
-
 def test_what_cannot_be_kept_is_put_elsewhere(
     tmp_path: Path, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,19 +200,16 @@ def test_what_cannot_be_kept_is_put_elsewhere(
     assert [read_unkept(file, store) for _ in range(2)] == [1, 0]
     assert store.count() == 4
     assert store.find([lost.key])[lost.key] == lost
-    whole = {**asdict(lost), "value": 17.25}
-    stranger = {"spec": RunSpec.of().to_json()}
-    for text, message in (
-        (json.dumps(whole | stranger), "does not fit its settings"),
-        (json.dumps(whole | {"mechanism": "cauchy"}), "does not fit its settings"),
-        (json.dumps(whole | {"measure": None}), "does not fit its settings"),
-        (json.dumps(whole | stranger | {"version": ""}), "does not fit its settings"),
-        (json.dumps(whole | {"value": math.nan}), "NaN is no finite number"),
-        (json.dumps(whole | {"value": math.inf}), "Infinity is no finite number"),
-        (json.dumps(whole | {"value": None}), "neither a result nor an error"),
-        (json.dumps(whole).replace("17.25", "-1e999"), "-1e999 is no finite number"),
+    for change, message in (
+        ({"spec": RunSpec.of().to_json()}, "does not fit its settings"),
+        ({"mechanism": "cauchy"}, "does not fit its settings"),
+        ({"measure": None}, "does not fit its settings"),
+        ({"value": math.nan}, "NaN is no finite number"),
+        ({"value": math.inf}, "Infinity is no finite number"),
+        ({"value": 17.25}, "-1e999 is no finite number"),
+        ({"value": None}, "neither a result nor an error"),
     ):
-        file.write_text(text)
+        file.write_text(json.dumps({**asdict(lost), **change}).replace("17.25", "-1e999"))
         with pytest.raises(DataError, match=message):
             read_unkept(file, store)
     with pytest.raises(DataError, match="holds no runs that can be added"):
@@ -321,31 +284,31 @@ SMALL = {"n_users": 40, "n_items": 30, "observed": 0.5, "rank": 2, "iterations":
 SMALL |= {"reg": 0.5, "item_share": 1.0, "clip_norm": 1.0, "centring": "mean"}
 
 
-@pytest.mark.parametrize("mechanism", ["huber", "laplace", "gaussian"])
-@pytest.mark.parametrize("algorithm", ["als", "irls", "dpals"])
-def test_equal_total_is_what_the_statement_says(mechanism: str, algorithm: str) -> None:
-    spec = RunSpec.fitting(SMALL, mechanism=mechanism, algorithm=algorithm, total_epsilon=6.0)
-    assert isinstance(spec.noise, TotalEpsilon)
-    assert (resolved(spec) == spec) == (algorithm == "dpals")
-    least = 5.0 if algorithm == "dpals" else 6.0 * (1 - 1e-4)
-    assert least < run(spec).statement.epsilon <= 6.0 * (1 + 1e-9)
-
-
 @pytest.mark.parametrize(
-    ("algorithm", "place", "releases"),
+    ("algorithm", "mechanism", "place", "releases"),
     [
-        *(("als", "ratings", 3), ("als", "both", 6), ("als", "output", 3)),
-        *(("irls", "ratings", 6), ("irls", "both", 12), ("irls", "output", 3)),
+        *(("als", mechanism, "right", 3) for mechanism in ("huber", "laplace", "gaussian")),
+        *(("als", "laplace", "ratings", 3), ("als", "laplace", "both", 6)),
+        *(("als", "laplace", "output", 3), ("irls", "huber", "right", 6)),
+        *(("irls", "laplace", "ratings", 6), ("irls", "laplace", "both", 12)),
+        *(("irls", "laplace", "output", 3), ("irls", "gaussian", "right", 6)),
+        # its plan is of the total
+        *(("dpals", mechanism, "right", 0) for mechanism in ("huber", "laplace", "gaussian")),
     ],
 )
-def test_equal_total_wherever_the_noise_is(algorithm: str, place: str, releases: int) -> None:
+def test_equal_total_is_what_the_statement_says(
+    algorithm: str, mechanism: str, place: str, releases: int
+) -> None:
     settings = {**SMALL, "algorithm": algorithm, "noise_on": place}
-    spec = RunSpec.fitting(settings, mechanism="laplace", total_epsilon=6.0)
+    spec = RunSpec.fitting(settings, mechanism=mechanism, total_epsilon=6.0)
+    assert (resolved(spec) == spec) == (releases == 0)
     statement = run(spec).statement
-    assert statement.draws == releases
-    assert 6.0 * (1 - 1e-4) < statement.epsilon <= 6.0 * (1 + 1e-9)
-    with pytest.raises(ParameterError, match=r"total_epsilon = 6.0 .* noise ends before the last"):
-        run(spec.replace(algorithm="als", noisy_iterations=2))
+    least = 6.0 * (1 - 1e-4) if releases else 5.0
+    assert least < statement.epsilon <= 6.0 * (1 + 1e-9)
+    assert releases in (0, statement.draws)
+    if algorithm == "als":
+        with pytest.raises(ParameterError, match=r"total_epsilon = 6.0 .* noise ends before the"):
+            run(spec.replace(noisy_iterations=2))
 
 
 def test_equal_total_in_a_sweep() -> None:
@@ -353,10 +316,9 @@ def test_equal_total_in_a_sweep() -> None:
         '[base]\niterations = 4\n[grid]\nmechanism = ["none", "laplace"]\ntotal_epsilon = [8.0]\n'
     )
     (_, plain), (settings, noisy) = spec.cells()
-    assert plain.noise.mechanism == "none"
+    assert resolved(plain) == plain == RunSpec.of(iterations=4)
     assert dict(settings) == {"mechanism": "laplace", "total_epsilon": 8.0}
     assert noisy == RunSpec.of(mechanism="laplace", iterations=4, total_epsilon=8.0)
-    assert resolved(RunSpec.of()) == RunSpec.of()
     for total in (0.1, 1e6):
         assert 0 < resolved(noisy.replace(total_epsilon=total)).noise.variance < math.inf
     with pytest.raises(ParameterError, match=r"total_epsilon = 0.001 .* another for 4 releases"):
@@ -364,15 +326,16 @@ def test_equal_total_in_a_sweep() -> None:
 
 
 def test_factorisations_are_swept_too(tmp_path: Path) -> None:
-    spec = SweepSpec.from_toml(
+    """Their epsilon is the total."""
+    text = (
         'kind = "factorization"\nseeds = 2\n[base]\ndataset = "cartoon"\nn_samples = 200\n'
         'rank = 4\nrounds = 4\nmechanism = "gaussian"\n'
         '[grid]\nalgorithm = ["nmf", "moment-nmf"]\nepsilon = [1.0, 10.0]\n'
     )
-    assert len(spec.cells()) == 3
+    spec, total = (SweepSpec.from_toml(t) for t in (text, text.replace("epsilon", "total_epsilon")))
+    assert [cell for _, cell in spec.cells()] == [cell for _, cell in total.cells()]
     records = records_of(spec, tmp_path / "runs", jobs=1)
-    assert len(records) == 6
-    assert {r.unit for r in records} == {"", "image"}
+    assert [r.unit for r in records] == ["", "image", "image"] * 2
 
 
 # a real cluster on loopback

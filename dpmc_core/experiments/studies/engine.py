@@ -219,17 +219,6 @@ def bound_on(kind: str, points: Sequence[Point]) -> tuple[str, FloatArray, Float
     return words, x, large[0].mean * bound(x) / bound(x[0])
 
 
-def from_where_on(held: list[bool]) -> int | None:
-    """Where the last unbroken run of True begins that reaches the end.
-
-    None if the last is False.
-    """
-    place = len(held)
-    while place and held[place - 1]:
-        place -= 1
-    return place if place < len(held) else None
-
-
 def study_steps(
     spec: StudySpec, store: Runs | None = None, *, jobs: int = 1, workers: Workers | None = None
 ) -> Iterator[StudyResult]:

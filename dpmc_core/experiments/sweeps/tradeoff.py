@@ -241,19 +241,23 @@ def needed(sizes: Sequence[float], gaps: Sequence[dict[int, float]]) -> Needed:
         raise ValueError("sizes rise, with one gap for each, and some repetition has all of them")
 
     def crossing(values: Sequence[float]) -> float:
-        if values[-1] > 0:
-            return math.inf
-        first = len(values) - next(
-            (k for k, gap in enumerate(reversed(values)) if gap > 0), len(values)
-        )
-        if first == 0:
-            return 0.0
-        before, after = values[first - 1], values[first]
-        along = before / (before - after)
-        return float(
-            math.exp(math.log(sizes[first - 1]) + along * math.log(sizes[first] / sizes[first - 1]))
-        )
+        first = from_where_on([gap <= 0 for gap in values])
+        if not first:
+            return math.inf if first is None else 0.0
+        around = slice(first - 1, first + 1)
+        falls = [-gap for gap in values[around]]
+        return float(np.exp(np.interp(0.0, falls, np.log(sizes[around]))))
 
-    each = sorted(crossing([gap[k] for gap in gaps]) for k in both)
-    low, high = each[(len(each) - 1) // 2], each[len(each) // 2]
-    return Needed(high if math.isinf(high) else (low + high) / 2, each[0], each[-1])
+    each = [crossing([gap[k] for gap in gaps]) for k in both]
+    return Needed(float(np.median(each)), min(each), max(each))
+
+
+def from_where_on(held: list[bool]) -> int | None:
+    """Where the last unbroken run of True begins that reaches the end.
+
+    None if the last is False.
+    """
+    place = len(held)
+    while place and held[place - 1]:
+        place -= 1
+    return place if place < len(held) else None

@@ -116,10 +116,11 @@ class Workers:
         None where nothing was for half a second, so that the caller may stop: then the processes
         end. Raises ``DPMCError``; ``WorkerEndedError`` where a process of this machine died.
         """
-        if self.here:
-            yield from (one(spec, word_vectors=word_vectors) for spec in specs)
-            return
         steps = partial(_records, word_vectors=word_vectors)
+        if self.here:
+            for spec in specs:
+                yield from steps(spec)
+            return
         waiting = deque(specs)
         changing = threading.Lock()
         sizes: list[int] = []  # of turns to come
@@ -270,11 +271,7 @@ class _StoppedError(Exception):
 
 
 def _records(spec: RunSpec, *, word_vectors: bool) -> Iterator[Record]:
-    yield one(spec, word_vectors=word_vectors)
-
-
-def one(spec: RunSpec, *, word_vectors: bool = False) -> Record:
-    """One run, in whatever process."""
+    """The record of one run, in whatever process."""
     try:
         with threadpool_limits(1):
             result = run_single_threaded(spec)
@@ -282,9 +279,7 @@ def one(spec: RunSpec, *, word_vectors: bool = False) -> Record:
             if word_vectors and isinstance(result, FactorResult) and result.clean.texts:
                 score = mean_score(tc_w2v(result.clean, result.dictionary))
                 record.summary["coherence"]["tc_w2v"] = score if math.isfinite(score) else None
-            return record
-    except (
-        DataError,
-        ParameterError,
-    ) as error:  # what only the data can tell: too few ratings, a rank above its sizes
-        return failed(spec, error)
+    # what only the data can tell: too few ratings, a rank above its sizes
+    except (DataError, ParameterError) as error:
+        record = failed(spec, error)
+    yield record

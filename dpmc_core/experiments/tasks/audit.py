@@ -270,28 +270,28 @@ def one_run_steps(spec: AuditSpec) -> Iterator[OneRunResult]:
     for step in run.steps():
         ledger = ledger.plus(step.releases)
         planned = ledger.plus(step.rest)
-        finished = step.iteration == spec.amount
-        result = OneRunResult(
-            spec=spec,
-            statement=state(planned, spec.delta),
-            scores=run.scores,
-            inside=run.inside,
-            runs=step.iteration,
-            seconds=time.perf_counter() - started,
-            finished=finished,
-            versions=versions(),
-        )
-        if finished:
-            error, claim = (1 - spec.confidence) / 2, result.statement
+        claim = state(planned, spec.delta)
+        proofs: tuple[Proof, ...] = ()
+        wrong = False
+        if step.iteration == spec.amount:
+            error = (1 - spec.confidence) / 2
             proofs = prove(
                 run.scores, run.inside, epsilon=claim.epsilon, delta=claim.delta, error=error
             )
             guesses, right = proofs[1].guesses, proofs[1].right
-            curve = of_ledger(planned).misses
-            wrong = excludes(curve, spec.canaries, guesses, right, error)
-            seconds = time.perf_counter() - started
-            result = replace(result, proofs=proofs, curve_exceeded=wrong, seconds=seconds)
-        yield result
+            wrong = excludes(of_ledger(planned).misses, spec.canaries, guesses, right, error)
+        yield OneRunResult(
+            spec=spec,
+            statement=claim,
+            scores=run.scores,
+            inside=run.inside,
+            proofs=proofs,
+            curve_exceeded=wrong,
+            runs=step.iteration,
+            seconds=time.perf_counter() - started,
+            finished=bool(proofs),
+            versions=versions(),
+        )
 
 
 def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
@@ -373,13 +373,9 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
         pure = claim.accounts[0].epsilon
         return replace(claim, epsilon=pure, delta=0.0, how="pure ε of one release"), curve
     ledger, on = Ledger(), pair.inside
-    if spec.target in FACTOR_TARGETS:
-        for learned in solve(spec.run_spec(spec.seed), on):
-            ledger = ledger.plus(learned.releases)
-        claim = state(ledger, spec.delta)
-        return claim, None if claim.nominal else of_ledger(ledger)
     for step in solve(spec.run_spec(spec.seed), on, workers=1):
         ledger = ledger.plus(step.releases)
+    width = None if spec.target in FACTOR_TARGETS else on.high - on.low
     secret = spec.case == "secret" if spec.searches else None
-    claim = state(ledger, spec.delta, on.high - on.low, secret=secret)
+    claim = state(ledger, spec.delta, width, secret=secret)
     return claim, None if claim.nominal else of_ledger(ledger)

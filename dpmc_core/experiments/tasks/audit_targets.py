@@ -206,16 +206,14 @@ def two_datasets(spec: AuditSpec) -> Neighbours:
 
 def _model(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> FloatArray:
     """What the attacker sees of one run of the algorithm."""
-    data = pair.inside if inside else pair.outside
-    if spec.target in FACTOR_TARGETS:
-        *_, learned = solve(spec.run_spec(seed), data)
-        return learned.dictionary[pair.rows].ravel()
     seen = _released(spec, pair, inside, seed)
     return _searched(spec, seen) if spec.searches else seen
 
 
 def _released(spec: AuditSpec, pair: Neighbours, inside: bool, seed: int) -> FloatArray:
     *_, step = solve(spec.run_spec(seed), pair.inside if inside else pair.outside, workers=1)
+    if spec.target in FACTOR_TARGETS:
+        return np.ravel(step.dictionary[pair.rows])
     model = step.model
     return _LOOKS[spec.view](model.user_factors[pair.rows], model.item_factors[pair.columns])
 

@@ -83,21 +83,15 @@ class Worker:
         self._share, self._starter = share, starter
         self._process: Process | None = None
         self._number = 0
-        self._ready, self._held = False, 0
+        # whether the process that ``draw`` drew from last is through with starting: on a busy
+        # machine that takes longer than most jobs
+        self.ready, self._held = False, 0
         self._changing = threading.RLock()
 
     @property
     def pid(self) -> int | None:
         """The process's number, None while there is none."""
         return None if self._process is None else self._process.pid
-
-    @property
-    def ready(self) -> bool:
-        """Whether the process that ``draw`` drew from last is through with starting.
-
-        On a busy machine that takes longer than most jobs.
-        """
-        return self._ready
 
     @property
     def busy(self) -> float:
@@ -130,7 +124,7 @@ class Worker:
                     f"No process could be started to compute this ({error.strerror}): try again "
                     "in a minute."
                 ) from None
-            self._ready = False
+            self.ready = False
 
     def start_aside(self) -> None:
         """Start the process without waiting for it; who draws is told if that fails."""
@@ -190,7 +184,7 @@ class Worker:
                     running = False
                     raise self._ended()
                 kind, of, content, size = message
-                self._ready = True  # whatever it says
+                self.ready = True  # whatever it says
                 if of != number:
                     continue  # of a job that was stopped
                 if kind == "result":

@@ -18,14 +18,13 @@ from dpmc_core.experiments.examples import example
 from dpmc_core.experiments.studies.engine import (
     StudyResult,
     bound_on,
-    from_where_on,
     larger_half,
     power_of,
     powers,
 )
 from dpmc_core.experiments.studies.spec import cells
 from dpmc_core.experiments.sweeps.spec import Planned
-from dpmc_core.experiments.sweeps.tradeoff import Lines, Point
+from dpmc_core.experiments.sweeps.tradeoff import Lines, Point, from_where_on
 from dpmc_core.findings import Standings
 from dpmc_core.wording import measured, power, three
 from pages.parts.completion.controls import Asked, ask

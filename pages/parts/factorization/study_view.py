@@ -6,9 +6,9 @@ Their figure, their sentences, and what is shown of them.
 import streamlit as st
 
 from dpmc_core.datasets.samples import CORRUPTIONS
-from dpmc_core.experiments.studies.engine import StudyResult, from_where_on
+from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import STARTS
-from dpmc_core.experiments.sweeps.tradeoff import Lines
+from dpmc_core.experiments.sweeps.tradeoff import Lines, from_where_on
 from dpmc_core.metrics.factors import W2V_WARNING
 from dpmc_core.wording import measured, power, signed, three
 from pages.parts.frame.study import QUIET, Study, total_of
