@@ -136,7 +136,7 @@ def id_of(block: Block) -> str:
 def visit(link: str, **params: str | list[str]) -> Visit:
     """The page of a link, such as ``plan?n_people=300``, before it is drawn."""
     page, _, query = link.partition("?")
-    app = Visit(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    app = Visit(str(ROOT / "pages" / "main.py"), default_timeout=180)
     if page != "home":
         app.switch_page(f"{page}.py")
     app.query_params.update(parse_qs(query, keep_blank_values=True) | params)
