@@ -85,8 +85,9 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     app = open_page(SWEEP).press()
     job = jobs.current("sweep")
     assert (job.state, job.progress) == ("done", (6, 6))
-    assert not app.example
+    assert app.verdict.startswith("At variance 2, Laplace noise")
     assert count(own_store) == 6
+    assert app.set(t_by="epsilon").verdict.startswith("Example: At nominal ε = 5 per release")
     # another visitor with the same link finds it in the store, without a run
     assert not open_page(SWEEP).example
     # more repetitions: what is there is shown, as a part

@@ -15,22 +15,9 @@ from tests.browser.test_app import PAGES as QUESTIONS
 pytestmark = pytest.mark.browser
 
 PAGES = (
-    "/",
-    "/mechanisms",
-    "/budget",
-    "/plan",
+    *(path for path in QUESTIONS if "?" not in path),
     "/plan?n_kind=model",
     "/plan?n_kind=project",
-    "/completion",
-    "/factorization",
-    "/tradeoffs",
-    "/audit",
-    "/game",
-    "/classroom",
-    "/papers",
-    "/runs",
-    "/datasets",
-    "/lessons",
 )
 OTHER_FIGURES = (  # other figures of the pages
     "/mechanisms?m_view=log-density",
