@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.own.files import pictures_zip
-from tests.programs import run_python
-from tests.test_docs import ROOT, blocks
+from tests.programs import ROOT, run_python
+from tests.test_docs import blocks
 
 PAGES = sorted(
     [

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from sphinx.util.inventory import InventoryFile
 
-from tests.programs import run_python
+from tests.programs import ROOT, run_python
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 

@@ -17,8 +17,8 @@ import pytest
 import dpmc_core
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.parameter_table import table
+from tests.programs import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 GUARDED = {"privacy", "mechanisms", "datasets"}
 STUDIED = {"factorization", "completion", "metrics", *GUARDED}
 # room of the core -> rooms that it may import, besides itself and the modules on the ground floor

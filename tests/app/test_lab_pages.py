@@ -69,10 +69,10 @@ def test_an_example_is_shown_in_every_view(query: str, words: str) -> None:
 
 def test_examples_are_whole() -> None:
     for name in names("tradeoffs"):
-        stored_sweep = example("tradeoffs", name)
-        assert len(stored_sweep.runs) == stored_sweep.metadata["runs"], name
-        assert len(stored_sweep.points) == len(stored_sweep.spec.cells()), name
-        for point in stored_sweep.points:
+        kept = example("tradeoffs", name)
+        assert len(kept.runs) == kept.metadata["runs"], name
+        assert len(kept.points) == len(kept.spec.cells()), name
+        for point in kept.points:
             noisy = point.spec.noise.mechanism != "none"
             assert point.nominal == (name.startswith("rating") and noisy)
             if name in ("user", "people") and noisy:
@@ -281,7 +281,6 @@ def test_the_papers_overview_counts_verdicts_and_stays_as_it_is() -> None:
     differ = overview["what stands for it"].str.extract(r"■ (\d+)")[0].astype(int)
     assert differ.sum() == board["differs"].sum()
     app.set(tab="about").set(tab="all")
-    assert app.widget("p_differs").value
     assert app.dataframe[-1].value.equals(overview)
 
 
@@ -581,7 +580,6 @@ def test_a_step_on_the_same_page_runs_with_its_own_settings() -> None:
 
 def test_a_timetable_has_the_minutes_and_the_link_of_each_step() -> None:
     app = open_page("lessons?l_view=teach")
-    assert app.verdict.startswith("A class in 45 minutes, and three lessons")
     minutes, links = (list(app.table[0].value[name]) for name in ("Min", "Link"))
     assert [*minutes[:2], minutes[-1]] == ["0–8", "8–13", "41–45"]
     assert "/game?x_target=number&x_noise=laplace&x_epsilon=1&lesson=class&step=1" in str(links[0])

@@ -27,8 +27,9 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import job, jobs, settings, warm
 from pages.parts.server.user_data import MultiPartParser
 from tests.apart import run_apart
-from tests.app.visits import ROOT, Visit, open_page, shows
+from tests.app.visits import Visit, open_page, shows
 from tests.own.files import documents_zip, long_csv, pictures_zip, table_of
+from tests.programs import ROOT
 
 SECRET = "Zyxomma"  # stands in names and values of the uploaded file only
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.paths import DATA
-from tests.app.visits import ROOT
+from tests.programs import ROOT
 
 # old word -> what is written instead
 OLD = {

@@ -14,9 +14,9 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import jobs
+from tests.programs import ROOT
 from tests.waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
 # a sweep of a few seconds
 SWEEP = (
     "tradeoffs?t_protect=rating&t_noises=Laplace&t_variance_rating=1, 2&t_by=variance&t_seeds=2"
