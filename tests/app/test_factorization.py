@@ -48,6 +48,7 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
     (scores,) = [d.value for d in app.dataframe if "NPMI" in d.value.columns]
     assert list(scores.columns) == ["method", "NPMI", "TC-W2V"]
     assert list(scores["method"])[-1] == "random words"
+    assert not app.set(f_topic=3, f_document=3).error
 
 
 @pytest.mark.long
