@@ -1,7 +1,6 @@
 """A real Dask cluster on loopback, and the processes of a program, for tests."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,9 +9,11 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.server.visitor import free_port
+from tests.programs import ROOT
+
 WORKER = "dpmc_core.experiments.worker.worker"
 """The module that a process which computes for the server or a sweep runs."""
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def children(word: str, of: int | None = None) -> list[psutil.Process]:
@@ -24,12 +25,6 @@ def children(word: str, of: int | None = None) -> list[psutil.Process]:
                 if word in " ".join(process.cmdline()):
                     running.append(process)
     return running
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def at_work(hands: Iterable[subprocess.Popen[bytes]]) -> list[subprocess.Popen[bytes]]:

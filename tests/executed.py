@@ -6,10 +6,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tests.programs import run_python
+from tests.programs import ROOT, run_python
 
 PLOTLY = "application/vnd.plotly.v1+json"
-ROOT = Path(__file__).parents[1]
 # in a process of its own: what a kernel's packages warn of is not for this one to judge
 _EXECUTE = """\
 import sys

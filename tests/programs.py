@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+
 
 def run_python(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None

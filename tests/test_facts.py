@@ -9,8 +9,6 @@ from dpmc_core import facts as module
 from dpmc_core.errors import DataError
 from dpmc_core.facts import facts, typed
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 @dataclass(frozen=True)
 class Word:

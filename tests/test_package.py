@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import run_python
+from tests.programs import ROOT, run_python
 
-ROOT = Path(__file__).resolve().parents[1]
 # what the core asks for, and what dp-accounting brings
 CORE = {
     *("numpy", "scipy", "dp-accounting", "randomgen"),

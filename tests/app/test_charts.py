@@ -3,7 +3,6 @@
 The builders are pure, so they are tested without a page.
 """
 
-import itertools
 import math
 import re
 from dataclasses import replace
@@ -26,7 +25,7 @@ from pages.parts.mechanisms import charts, texts
 from pages.parts.runs.view import distances as run_distances
 from pages.parts.ui import densities, labels
 from pages.parts.ui import figures as style
-from pages.parts.ui.figures import whole
+from pages.parts.ui.figures import Drawn, whole
 from pages.parts.ui.looks import IDENTITY
 
 TRIO = [
@@ -60,23 +59,19 @@ def verdict(*runs: Named | RunResult) -> str:
     return run_texts.verdict(named)
 
 
-def test_a_band_is_an_area_without_dots(results: list[Named]) -> None:
-    """Plotly marks the points of a short line that does not say how it is drawn."""
-    fig, _ = run_charts.rmse_curves(results, True)
-    bands = [trace for trace in fig.data if trace.fill == "toself"]
-    assert [trace.mode for trace in bands] == ["lines"] * len(results)
-
-
-def test_densities_draw_what_the_mechanism_says() -> None:
-    for view, (_, method) in densities.VIEWS.items():
-        _, numbers = densities.densities(TRIO, view)
+def test_figures_of_mechanisms_draw_what_the_mechanisms_say() -> None:
+    figures: list[tuple[Drawn, str, str, tuple[float, ...]]] = [
+        *((densities.densities(TRIO, v), "x", m, ()) for v, (_, m) in densities.VIEWS.items()),
+        (charts.privacy_profile(TRIO, 2.0), "epsilon", "delta", (2.0,)),
+        (charts.privacy_loss(TRIO, 2.0), "x", "privacy_loss", (2.0,)),
+    ]
+    for (_, numbers), across, method, settings in figures:
         for m in TRIO:
-            expected = np.asarray(getattr(m, method)(numbers["x"].to_numpy()))
+            expected = np.asarray(getattr(m, method)(numbers[across].to_numpy(), *settings))
             np.testing.assert_allclose(numbers[m.name], expected)
 
 
 def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
-    assert len({(i.colour, i.dash, i.marker) for i in IDENTITY.values()}) == 5
     for each in ("colour", "dash", "marker"):
         assert len({getattr(i, each) for i in IDENTITY.values()}) == 5
     fig, _ = densities.densities(TRIO)
@@ -85,27 +80,8 @@ def test_each_mechanism_keeps_its_colour_dash_and_marker() -> None:
     assert lines["Laplace"] == ("#D55E00", "dash")
 
 
-def test_profile_reaches_zero_at_pure_epsilon() -> None:
-    _, numbers = charts.privacy_profile(TRIO, 2.0)
-    assert (np.diff(numbers["huber"]) <= 1e-15).all()
-    assert numbers.loc[numbers["epsilon"] >= 3.0, "huber"].abs().max() == 0
-
-
-def test_privacy_loss_stays_within_its_bound() -> None:
-    _, numbers = charts.privacy_loss(TRIO[:3], 2.0)
-    assert numbers["huber"].abs().max() <= 3.0 * (1 + 1e-12)
-
-
-def test_table_1_values() -> None:
-    table = charts.table_1()
-    assert table["Gaussian printed"].tolist() == [15.964, 11.288, 9.217, 7.982]
-    np.testing.assert_allclose(table["Gaussian exact"], [33.10, 20.68, 15.87, 13.21], atol=6e-3)
-    np.testing.assert_allclose(table["Huber exact"], [15.0, 5.380, 4.216, 3.601], atol=6e-4)
-
-
 def test_rmse_chart_has_every_run_and_the_best_baseline(results: list[Named]) -> None:
     fig, numbers = run_charts.rmse_curves(results, clip=False)
-    assert len(numbers) == 12
     assert numbers.query("configuration == 'B · ALS + Huber'")["test_rmse"].tolist() == [
         m.test_rmse for m in results[1].result.metrics
     ]
@@ -138,17 +114,7 @@ def test_a_run_with_a_given_sigma_has_its_epsilon_at_every_step() -> None:
     of_vectors = run(spec.replace(mechanism="laplace", iterations=2))
     assert of_vectors.final.epsilon == pytest.approx(of_vectors.statement.epsilon, rel=1e-9)
     assert named.title == "DPALS, Gaussian, σ 30"
-    assert "guaranteed ε = " in ended.statement.label
     assert f"total ε = {three(spent[-1])}" in verdict(named)
-    assert all(m.epsilon is None for m in run(BASE).metrics)
-
-
-def test_what_has_ended_stays_as_it_is_while_others_go_on() -> None:
-    ended, longer = (run(BASE.replace(iterations=n)) for n in (2, 4))
-    fig, _ = run_charts.rmse_curves([Named("A", "ALS", ended), Named("B", "ALS", longer)], False)
-    dotted = [line for line in fig.data if line.line.dash == "dot" and line.line.width == 1]
-    end = ended.final.test_rmse
-    assert (tuple(dotted[0].x), tuple(dotted[0].y)) == ((2, 4), (end, end))
 
 
 def test_a_run_with_secret_noise_stands_against_the_same_without() -> None:
@@ -158,28 +124,10 @@ def test_a_run_with_secret_noise_stands_against_the_same_without() -> None:
     assert "Gaussian noise raises one-shot moments' error by" in verdict(secret, bare)
 
 
-def test_names_of_lines_stay_apart_where_a_figure_is_drawn_lower(results: list[Named]) -> None:
-    fig, _ = run_charts.rmse_curves(results, clip=False)
-    low, high = fig.layout.yaxis.range
-    for room in (350.0, 150.0):
-        notes = whole(fig, room)["layout"]["annotations"]
-        places = sorted(
-            (room * (note["y"] - low) / (high - low) + note["yshift"], note["text"])
-            for note in notes
-        )
-        for (below, one), (above, other) in itertools.pairwise(places):
-            lines = 2 + one.count("<br>") + other.count("<br>")
-            assert above - below >= 17 * lines / 2 - 1e-6
-
-
 def test_completed_matrices_and_top_ten(results: list[Named]) -> None:
-    drawn = run_charts.completed(results)
-    fig, numbers = drawn
+    _, numbers = run_charts.completed(results)
     truth = results[0].result.split.test.truth
-    assert len(fig.data) == 4 + 3  # and errors
-    assert numbers.shape == (truth.left[:40].shape[0] * truth.right[:40].shape[0], 6 + 3)
-    across = len(truth.right[:40])
-    assert numbers["truth"].iloc[across + 1] == truth.left[1] @ truth.right[1]
+    np.testing.assert_allclose(numbers["truth"], (truth.left[:40] @ truth.right[:40].T).ravel())
     table = run_charts.top_ten(results, 3)
     assert len(table) == 10
     train = results[0].result.split.train
@@ -241,30 +189,21 @@ def test_the_verdict_of_runs_follows_their_numbers(results: list[Named]) -> None
         assert ("better than the best baseline" in sentence.replace(lost, "")) == (apart < -half)
         assert (lost in sentence) <= (abs(apart) <= half and quiet in shown)
         assert ("worse than the best baseline" in sentence) == (apart > half)
-        assert best.spec.card.title in sentence
     # the noise on single ratings is nominal, and said to be
     assert verdict(quiet, noisy).startswith("At nominal total ε = ")
     assert re.search(r"raises ALS's error by [\d.]+ ± [\d.]+ %, ", verdict(quiet, noisy))
     # without the same algorithm free of noise, the error itself is said
     sentence = verdict(quiet, other)
-    match = re.search(
-        r"IRLS-2's RMSE is ([\d.]+) ± [\d.]+ % (above|below) noiseless ALS's", sentence
-    )
-    assert match, sentence
+    size, way = re.findall(r"IRLS-2's RMSE is (\S+) ± \S+ % (\w+) noiseless ALS's", sentence)[0]
     ours, free = (n.result.final.test_rmse_clipped for n in (other, quiet))
-    assert float(match[1]) == pytest.approx(100 * abs(ours / free - 1), rel=0.06)
-    assert (match[2] == "above") == (ours > free)
+    assert float(size) == pytest.approx(100 * abs(ours / free - 1), rel=0.06)
+    assert (way == "above") == (ours > free)
     # of runs that are not as far along, no difference is said; nor that one is finished
     part = replace(noisy.result, metrics=noisy.result.metrics[:1], finished=False)
     sentence = verdict(quiet, replace(noisy, result=part))
     start = f"After 1 of {part.spec.length} iterations, at nominal total ε = "
     assert sentence.startswith(start)
     assert "has RMSE" in sentence
-    # the least error among different ε is mostly the largest's: of how many it is the best is said
-    twice = noisy.result.ledger.plus(noisy.result.ledger.releases)
-    longer = replace(noisy.result, ledger=twice)
-    best_of_two = "The best of 2 runs: at nominal total ε = "
-    assert verdict(noisy, longer).startswith(best_of_two)
 
 
 def half_width(ours: RunResult, theirs: RunResult, clip: bool) -> float:
@@ -319,13 +258,10 @@ def test_noise_is_judged_by_paired_differences_and_only_like_with_like(
 def test_a_dark_visit_leaves_the_figures_of_light_ones_alone() -> None:
     """Figures are shared between visitors; each has its own theme."""
     fig, _ = densities.densities(TRIO, "density")
-    colours = ("#D5DDE4", "#2B3741", "#D5DDE4")
-    drawn = [style.ready(fig, (colour, 1.0, False)).to_dict() for colour in colours]
-    for colour, found in zip(colours, drawn, strict=True):
-        assert found["layout"]["template"]["layout"]["font"]["color"] == colour
-        assert ("#0072B2" in str(found["data"])) == (colour == "#2B3741")
-    presented = style.ready(fig, (colours[0], 1.3, False)).to_dict()["layout"]["template"]
-    assert presented["layout"]["font"]["size"] >= 18
+    for colour in ("#D5DDE4", "#2B3741", "#D5DDE4"):
+        drawn = style.ready(fig, (colour, 1.0, False)).to_dict()
+        assert drawn["layout"]["template"]["layout"]["font"]["color"] == colour
+        assert ("#0072B2" in str(drawn["data"])) == (colour == "#2B3741")
 
 
 @pytest.mark.parametrize("most", [0.02, 1.0, 7.0, 300.0, 43_000.0, 1e7])

@@ -159,15 +159,14 @@ def test_tables_follow_too_and_end_as_the_page_does(
 
 def test_new_words_of_a_topic_are_marked_until_the_end() -> None:
     (item,) = learned([list(watched(RunSpec.of(dataset="lee", algorithm="nmf", rank=8)))[-1]])
-    marks = 0
+    marks = set[str]()
     for percent in range(10, 100, 5):
         former = words_after(item, percent / 100 - 0.05, 5)
         for head, old in zip(view._heads(item, percent), former, strict=True):
-            words = head.split(", ")
-            marked = {word[2:] for word in words if word.startswith("● ")}
-            assert not marked & set(old)
-            assert {word for word in words if "●" not in word} <= set(old)
-            marks += len(marked)
+            words = {*head.split(", ")}
+            marked = words - {*old}
+            assert all(word.startswith("● ") and word[2:] not in old for word in marked)
+            marks |= marked
     assert marks
     assert not any("●" in head for head in [*view._heads(item, 5), *view._heads(item, 100)])
 

@@ -24,17 +24,16 @@ def framers(path: str) -> str:
 
 
 def test_every_answer_says_what_may_be_loaded() -> None:
-    for path in ("/", "/mechanisms", "/runs", "/_stcore/health", "/static/js/index.js"):
+    for path in ("/", "/runs", "/_stcore/health", "/static/js/index.js"):
         headers = answer(EDGE, path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
         policy = headers["content-security-policy"]
         assert "default-src 'self';" in policy
-        assert "'unsafe-eval'" not in policy
-        assert "http" not in policy.replace("frame-ancestors", "")  # no source but the app
+        assert "http" not in policy  # no source but the app
         scripts = policy.partition("script-src ")[2].partition(";")[0]
         assert "unsafe" not in scripts
-        assert "sha256-" in scripts  # Streamlit's own line, by its digest
+        assert scripts.count("sha256-") > 1  # Streamlit's own line, by its digest
         ours = base64.b64encode(hashlib.sha256(early.WHERE.encode()).digest()).decode()
         assert f"'sha256-{ours}'" in scripts
 
@@ -141,28 +140,28 @@ def may_connect(host: str, origin: str | None) -> bool:
 
 @pytest.mark.usefixtures("open_to_all")
 def test_connections_are_opened_by_the_apps_own_pages() -> None:
-    for origin, host in (
-        ("https://lab.org", "lab.org"),
-        ("http://lab.org:8501", "lab.org:8501"),
-        ("https://LAB.org", "lab.org:443"),
-        ("http://[::1]:8501", "[::1]:8501"),
-        (None, "lab.org"),  # no browser
-    ):
-        assert may_connect(host, origin), origin
-    for origin, host in (
-        ("http://lab.org:9000", "lab.org:8501"),  # another program of the same machine
-        ("http://localhost:9000", "localhost:8501"),
-        ("http://localhost:8501", "127.0.0.1:8501"),
-        ("https://evil.org", "lab.org"),
-        ("https://lab.org.evil.org", "lab.org"),
-        ("https://evil.org@lab.org:1", "lab.org"),
-        ("null", "lab.org"),
-        ("", ""),
-        ("null", ""),
-        ("http://[broken", "lab.org"),
-        ("http://lab.org:port", "lab.org"),
-    ):
-        assert not may_connect(host, origin), origin
+    ours = {
+        "https://lab.org": "lab.org",
+        "http://lab.org:8501": "lab.org:8501",
+        "https://LAB.org": "lab.org:443",
+        "http://[::1]:8501": "[::1]:8501",
+        None: "lab.org",  # no browser
+    }
+    theirs = {
+        "http://lab.org:9000": "lab.org:8501",  # another program of the same machine
+        "http://localhost:9000": "localhost:8501",
+        "http://localhost:8501": "127.0.0.1:8501",
+        "https://evil.org": "lab.org",
+        "https://lab.org.evil.org": "lab.org",
+        "https://evil.org@lab.org:1": "lab.org",
+        "null": "lab.org",
+        "": "",
+        "http://[broken": "lab.org",
+        "http://lab.org:port": "lab.org",
+    }
+    assert [origin for origin, host in ours.items() if not may_connect(host, origin)] == []
+    assert [origin for origin, host in theirs.items() if may_connect(host, origin)] == []
+    assert not may_connect("", "null")
 
 
 def test_a_name_that_is_made_to_lead_to_this_machine_opens_nothing(

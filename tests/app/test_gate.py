@@ -16,7 +16,7 @@ from tests.app.answers import Answer, Behind, answer, answered
 MEGABYTE = 2**20
 
 
-async def put(door: Any, visit: str, megabytes: int | None = None, base: str = "") -> int:
+async def put(door: Any, visit: str, megabytes: int | None = 1, base: str = "") -> int:
     """The status of an upload."""
     size = {} if megabytes is None else {"content_length": str(megabytes * MEGABYTE)}
     path = f"{base}/_stcore/upload_file/{visit}/file"
@@ -69,12 +69,12 @@ def test_uploads_on_their_way_are_counted(declared: int | None) -> None:
         door = gate.Gate(behind)
         coming = [asyncio.create_task(put(door, "a", declared)) for _ in range(gate.UPLOADS_OF_ONE)]
         await asyncio.sleep(0)
-        assert await put(door, "a", 1) == 413
-        coming.append(asyncio.create_task(put(door, "b", 1, "/lab")))
+        assert await put(door, "a") == 413
+        coming.append(asyncio.create_task(put(door, "b", base="/lab")))
         await asyncio.sleep(0)
         let_go.set()
         assert {await task for task in coming} == {200}
-        assert await put(door, "a", 1) == 200
+        assert await put(door, "a") == 200
 
     run_apart(story())
 

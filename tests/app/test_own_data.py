@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import sys
-import threading
 from inspect import signature
 from itertools import chain
 from pathlib import Path
@@ -28,8 +27,9 @@ from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import job, jobs, settings, warm
 from pages.parts.server.user_data import MultiPartParser
 from tests.apart import run_apart
-from tests.app.visits import ROOT, Visit, open_page, shows
+from tests.app.visits import Visit, open_page, shows
 from tests.own.files import documents_zip, long_csv, pictures_zip, table_of
+from tests.programs import ROOT
 
 SECRET = "Zyxomma"  # stands in names and values of the uploaded file only
 
@@ -69,25 +69,15 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     own_store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     app = brought(long_csv(60, 12).replace(b"book 1", SECRET.encode() + b" 1"), f"{SECRET}.csv")
-    assert not app.error
-    shows(
-        app,
-        "**Your ratings** can be chosen on every page that takes ratings",
-        "leaks",
-        "- 360 ratings from",
-    )
+    shows(app, "**Your ratings** can be chosen on every page that takes ratings", "leaks")
     assert app.verdict.startswith("Your ratings: 60 users rated 12 items;")
     follow(app, "completion", "dataset=Your+ratings")
     assert app.widget("dataset").options[0] == "Your ratings"
     app.press().wait("done")  # with its usual settings
-    assert len(app.dataframe[0].value) == 3
     app.query_params["tab"] = "top-ten"
     assert SECRET in str(app.run().dataframe[1].value)  # it names the visitor's own items
     app.go_to("tradeoffs?t_dataset_user=Your ratings&t_total_epsilon_user=1&t_seeds=1")
     app.press().wait("done")
-    assert not app.error
-    done, total = jobs.current("sweep").progress
-    assert done == total > 0
     with RunStore(own_store) as store:
         assert store.count() == 0
     printed = "".join(capfd.readouterr())
@@ -110,29 +100,52 @@ def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None
     assert jobs.current("plan").specs[0].base.dataset == own_set(app).name
 
 
-def test_a_rating_far_off_is_left_out_by_a_press() -> None:
+@pytest.mark.long
+def test_how_a_file_is_read_is_chosen_and_a_bad_one_takes_nothing_away() -> None:
+    app = brought(ratings_file())
+    app.choose("Rating column", "when")
+    (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", app.texts("markdown"))
+    assert float(mean) > 1e6  # times, as chosen
+    still = "What was read before (a.csv) is still in use"
+    shows(app.choose("User column", "when"), "three different columns", still)
+    rows = ratings_file().replace(b",", b";").replace(b"book 2", b"a, b, c, d")
+    app.upload(rows + b"\n9;r1;x;3;4")
+    shows(app, "line 182 has 5 cells where the others have 4", kinds=["error"])
+    separator = "Cells are separated by"
+    shows(app.choose(separator, "comma"), without=["line 182"], kinds=["error"])
+    app.upload(b"only,two\n1,2\n", "b.csv")
+    assert app.error
+    assert own_set(app)
+    app = brought(ratings_file()).choose(separator, "comma")
+    assert own_set(app).options() == {"separator": "comma"}
+    assert not app.choose(separator, "").error
+
+
+def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     """A browser sends a quote in a name as a code: the command names the file as it is called."""
     app = brought(ratings_file() + b"\n9,r1,book 2,99", "my %22table%22 50%.csv")
     assert shlex.split(own_set(app).words())[:2] == ["--data", 'my "table" 50%.csv']
     assert "99 stands in 1 cell, first in line 182; all others are 1 to 5." in doubts(app)[0]
-    assert own_set(app).entry.scale == (1, 99)
     app.press("Leave out 99")
     assert own_set(app).entry.scale == (1, 5)
     assert not doubts(app)
-
-
-@pytest.mark.long
-def test_a_separator_is_chosen_where_a_line_does_not_fit() -> None:
-    separator = "Cells are separated by"
-    rows = ratings_file().replace(b",", b";").replace(b"book 2", b"a, b, c, d")
-    app = brought(rows + b"\n9;r1;x;3;4")
-    shows(app, "line 182 has 5 cells where the others have 4", kinds=["error"])
-    shows(app.choose(separator, "comma"), without=["line 182"], kinds=["error"])
-    app = brought(ratings_file()).choose(separator, "comma")
-    assert not app.error
-    assert own_set(app).options() == {"separator": "comma"}
-    shows(app.choose(separator, "semicolon"), "The table has 1 column", kinds=["error"])
-    assert not app.choose(separator, "").error
+    rows = [f"u{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
+    app = brought(table_of(*rows))
+    (doubt,) = doubts(app)
+    assert "99 stands in 28 cells, far from all others" in doubt
+    app.checkbox[0].check().run()
+    assert doubts(app) == []
+    shows(app, "- 112 ratings from")
+    app.checkbox[0].uncheck().run()
+    assert doubts(app) == [doubt]
+    for codes, words in (("many", "missing = 'many' is not allowed"), ("", "- 140 ratings from")):
+        next(box for box in app.text_input if "not rated" in box.label).set_value(codes).run()
+        shows(app, words)
+    assert not [*app.error, *doubts(app)]
+    rows = [f"u{u},{','.join(str(1 + (u * 7 + i * 3) % 5) for i in range(8))}" for u in range(12)]
+    app.upload(table_of(*rows, "Total" + ",36" * 8, header="user,a,b,c,d,e,f,g,h"))
+    shows(app, "- 96 ratings from")
+    shows(app.choose("Rows that sum up others", ""), "- 104 ratings from")
 
 
 def test_another_visitor_finds_nothing() -> None:
@@ -145,54 +158,6 @@ def test_another_visitor_finds_nothing() -> None:
         assert not linked.error
     with pytest.raises(ParameterError, match="a set of this visit"):
         user_datasets.find(name)  # nor does code that runs for nobody
-
-
-STILL = "What was read before (a.csv) is still in use"
-
-
-@pytest.mark.long
-def test_a_wrong_guess_is_corrected_and_a_bad_file_takes_nothing_away() -> None:
-    app = brought(ratings_file())
-    assert app.widget("Rating column").value == "stars"
-    app.choose("Rating column", "when")
-    (mean,) = re.findall(r"ratings from \S+ to \S+, mean (\S+)\. ", app.texts("markdown"))
-    assert float(mean) > 1e6  # times, as chosen
-    shows(app.choose("User column", "when"), "three different columns", STILL)
-    app.choose("Rating column", "stars").upload(b"only,two\n1,2\n", "b.csv")
-    assert app.error
-    assert own_set(app)
-
-
-@pytest.mark.long
-def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
-    rows = [f"u{k % 20},b{k % 7},{99 if k % 5 == 0 else k % 4 + 1}" for k in range(140)]
-    app = brought(table_of(*rows))
-
-    def codes() -> Any:
-        (box,) = [box for box in app.text_input if "not rated" in box.label]
-        return box
-
-    (doubt,) = doubts(app)
-    assert "99 stands in 28 cells, far from all others" in doubt
-    assert codes().value == "99"
-    app.checkbox[0].check().run()
-    assert doubts(app) == []
-    shows(app, "- 112 ratings from")
-    app.checkbox[0].uncheck().run()
-    assert doubts(app) == [doubt]
-    codes().set_value("many").run()
-    shows(app, "missing = 'many' is not allowed", STILL)
-    codes().set_value("").run()
-    assert not [*app.error, *doubts(app)]
-    shows(app, "- 140 ratings from")
-
-
-def test_rows_of_sums_are_asked_about_with_their_choices() -> None:
-    rows = [f"u{u},{','.join(str(1 + (u * 7 + i * 3) % 5) for i in range(8))}" for u in range(12)]
-    app = brought(table_of(*rows, "Total" + ",36" * 8, header="user,a,b,c,d,e,f,g,h"))
-    shows(app, "- 96 ratings from")
-    assert not app.choose("Rows that sum up others", "").error
-    shows(app, "- 104 ratings from")
 
 
 def test_in_another_tab_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
@@ -265,18 +230,14 @@ def test_an_upload_never_touches_a_disk() -> None:
     """The server's own parser of requests, as it is set here: five megabytes stay in memory."""
     opened: list[str] = []
     watching = True
-    sys.addaudithook(
-        lambda event, found: (
-            opened.append(str(found))
-            if watching and event in ("open", "tempfile.mkstemp")
-            else None
-        )
-    )
-    body = (
-        b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
-        + b"y" * 5_000_000
-        + b"\r\n--x--\r\n"
-    )
+
+    def hook(event: str, details: object) -> None:
+        if watching and event in ("open", "tempfile.mkstemp"):
+            opened.append(str(details))
+
+    sys.addaudithook(hook)
+    head = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n'
+    body = head + b"y" * 5_000_000 + b"\r\n--x--\r\n"
 
     async def stream():
         yield body
@@ -301,7 +262,6 @@ def test_settings_are_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings.of(setting.name) == setting.usual
     monkeypatch.setenv("DPMC_JOBS", " 3 ")
     assert settings.of("DPMC_JOBS") == 3
-
     monkeypatch.setenv("DPMC_SCHEDULER", "tls://a.example:8786")
     settings.check()
 
@@ -333,27 +293,9 @@ def test_a_session_that_is_over_is_ended_though_something_refers_to_it() -> None
     assert not warm._last_sessions
 
 
-def test_a_server_warms_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both its start and each visitor's script ask for it."""
-    begun: list[str] = []
-    monkeypatch.setattr(warm.runtime, "exists", lambda: True)
-    monkeypatch.setattr(warm, "_prepare", lambda: begun.append("prepare"))
-    monkeypatch.setattr(warm, "_tidy", lambda: begun.append("tidy"))
-    warm._warmed.cache_clear()
-    try:
-        for _ in range(3):
-            warm.warm()
-        for thread in threading.enumerate():
-            if thread.name in ("dpmc-prepare", "dpmc-tidy"):
-                thread.join()
-        assert sorted(begun) == ["prepare", "tidy"]
-    finally:
-        warm._warmed.cache_clear()
-
-
 @pytest.mark.long
 def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
-    app = brought(long_csv(30, 12)).go_to("audit?x_target=als&x_dataset_runs=200")
+    app = brought(ratings_file()).go_to("audit?x_target=als&x_dataset_runs=200")
     app.set(x_ratings=own_set(app).name)
     # the game is about synthetic data
     assert not any(link.proto.page == "game" for link in app.get("page_link"))
@@ -372,7 +314,6 @@ def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
     rows = [f"{label},{k % 2},{k}" for k, label in enumerate(labels)]
     header = "item,comedy,year"
     app.upload(table_of(*rows, header=header), "items.csv", 1)
-    assert not app.error
     shows(app, "public item features: comedy, year")
     with_features = own_set(app)
     assert with_features.ratings.item_features.values[:, 1].tolist() == [*range(len(labels))]

@@ -6,7 +6,7 @@ It draws, its controls work, links set them, bad links are named, runs and failu
 import re
 import threading
 import time
-from itertools import islice, product
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -43,15 +43,17 @@ def test_home_follows_epsilon() -> None:
 def test_mechanisms_in_every_mode_and_at_the_ends_of_their_sliders() -> None:
     app = open_page("mechanisms")
     app.session_state["m_staircase"] = True
-    for by, view in product(("variance", "epsilon", "free"), densities.VIEWS):
+    modes = ("variance", "epsilon", "free")
+    for by, view in zip(cycle(modes), densities.VIEWS, strict=False):
         app.session_state["m_by"], app.session_state["m_view"] = by, view
         app.run()
         assert (len(app.charts), app.texts("error")) == (6, ""), (by, view)
         assert app.layouts()[0]["yaxis"]["title"]["text"] == densities.VIEWS[view][0]
+    app.set(m_by="free")
     app.set(m_scale_gaussian=0.05, m_scale_huber=0.05, m_alpha=20.0, m_sensitivity=10.0)
     assert not app.error
     app.set(m_by="variance").set(m_variance=0.1)
-    for alpha, sensitivity in product((0.01, 0.5, 20.0), (0.1, 10.0)):
+    for alpha, sensitivity in ((0.01, 0.1), (20.0, 0.1), (0.01, 10.0)):
         app.set(m_alpha=alpha, m_sensitivity=sensitivity)
 
 
@@ -185,18 +187,6 @@ def test_a_warning_goes_with_its_value_and_stays_on_its_page() -> None:
     assert not app.go_to("completion").warning
 
 
-def test_noise_far_outside_the_usual_runs_and_is_counted() -> None:
-    """Gaussian noise whose composed ε is beyond what exp can hold."""
-    noise = "b_noise=gaussian&b_by=variance&b_variance=0.01"
-    app = open_page(f"completion?dataset=low-rank&n=2&iterations=40&{noise}").press()
-    assert not app.error
-    shows(app, "over 40 releases")
-    assert any(
-        "for each of 40 releases, " in m and "(as published" in m
-        for m in app.texts("markdown").split("\n")
-    )
-
-
 def test_results_stay_until_another_run_ends_well() -> None:
     """Each run draws a seed, unless it is held."""
     app = open_page("completion?tab=accounts")
@@ -215,14 +205,11 @@ def test_results_stay_until_another_run_ends_well() -> None:
     # a run cancelled at once leaves the seed that it drew
     shows(app.set(new_seed=True), without=[changed])
     app.set(new_seed=False, seed=seeds[2][0])
-    assert app.query_params["seed"] in (str(seeds[2][0]), [str(seeds[2][0])])
     table, results = app.dataframe[0].value, app.numbers
     assert list(table["protects"]) == ["nobody", "one rating", "one user"]
     marked = "5, nominal, by our own proof (5.06 by published results)"
     assert list(table["total ε"]) == ["–", marked, "5, guaranteed, repeatable for teaching"]
-    assert len(results) == 3
-    app.set(rank=3)
-    shows(app, changed, kinds=["info"])
+    shows(app.set(rank=3), changed, kinds=["info"])
     assert app.numbers == results
     app.set(question="recommend")  # which has results of its own
     assert app.example
@@ -236,7 +223,6 @@ def test_a_run_that_is_refused_takes_nothing_away() -> None:
     app.set(n_users=10).set(rank=50).press()
     shows(app, "A: Rank r = 50", "at most 10", kinds=["error"])
     assert app.numbers == results
-    assert app.set(n_users=300).set(rank=5).press().numbers == results
 
 
 @pytest.mark.parametrize(
@@ -260,7 +246,6 @@ def test_a_run_that_was_cancelled_early_leaves_the_example() -> None:
     job.cancel()
     shows(app.run(), "Cancelled after", without=[WAITING], kinds=["info"])
     assert app.example
-    assert app.charts
     away = jobs.Job(where="computed on the server itself")
     away.cancel()
     assert away.where
@@ -285,10 +270,8 @@ def test_algorithms_stand_beside_each_other_two_clicks_from_home() -> None:
     assert irls == als.replace(algorithm="irls")
     assert (als.noise.mechanism, als.noise.kind, als.noise.epsilon) == ("huber", "total", 5.0)
     shows(app, "A, ALS: 20 of ε = 0.43; B, IRLS: 200 of ε = 0.131")
-    assert sum(any(map(str.isalnum, word)) for word in app.verdict.split()) <= 21
     assert compare not in [button.label for button in app.button]
     app.press("Six algorithms")
-    assert app.widget(compare)
     specs = jobs.current().specs  # type: ignore[union-attr]
     assert [spec.card.name for spec in specs] == [
         *("als", "irls", "svt", "truncated-svd", "dpals", "moments")
@@ -300,16 +283,11 @@ def test_algorithms_stand_beside_each_other_two_clicks_from_home() -> None:
 
 
 def test_each_column_of_table_4_on_ratings_of_movielens_10m_is_offered() -> None:
-    offers = _published("ml-10m")
-    cuts = {
-        label.rpartition(" = ")[2]: boxes.get("top_items") for label, (boxes, _) in offers.items()
-    }
-    assert cuts == dict.fromkeys(["0.8", "4", "8", "16"], 400) | dict.fromkeys(
-        ["1", "5", "10", "20"]
-    )
-    assert all(
-        boxes["own_top_items"] == bool(boxes.get("top_items")) for boxes, _ in offers.values()
-    )
+    offers = {label: boxes for label, (boxes, _) in _published("ml-10m").items()}
+    cuts = {label.rpartition(" = ")[2]: boxes.get("top_items") for label, boxes in offers.items()}
+    columns = ["0.8", "4", "8", "16"]
+    assert cuts == dict.fromkeys(columns, 400) | dict.fromkeys(["1", "5", "10", "20"])
+    assert all(boxes["own_top_items"] == bool(boxes.get("top_items")) for boxes in offers.values())
 
 
 def test_presets_fill_in_the_papers_numbers() -> None:
@@ -339,9 +317,7 @@ def test_a_missing_dataset_says_where_to_get_it_and_runs_nothing(
     app = open_page("datasets?d_name=Guardian 2016 (to fetch, 22.5 MB)")  # another size
     assert app.widget("d_name").value == "guardian"
     assert not app.warning
-    assert any("Guardian 2016 (23 MB)" in button.label for button in app.button)
-    app.set(d_name="cbcl")
-    shows(app, "put `CBCL_Face.mat` into the folder `cbcl`")
+    shows(app.set(d_name="cbcl"), "put `CBCL_Face.mat` into the folder `cbcl`")
     names = {"Guardian 2016 (to fetch, 23 MB)", "Cartoon faces, any number"}
     assert names <= {*app.widget("d_name").options}
 
@@ -352,14 +328,10 @@ def test_users_are_protected() -> None:
     app = open_page(f"completion?tab=accounts&{users}")
     assert "4,000 users" in app.example
     shows(app, "guaranteed ε")
-    assert app.widget("dataset").value == "skewed"
     app.set(user_rank=3).press()
     assert not app.error
     assert app.texts("markdown").count("guaranteed ε = 5 in total") == 2
     shows(app, PER_USER)
-    assert not app.set(b_algorithm="svt").error
-    app.set(b_algorithm="dpals").set(beta=0.005).press()
-    shows(app, "fewer than the rank", kinds=["error"])
 
 
 @pytest.mark.parametrize(
@@ -431,15 +403,6 @@ def test_controls_that_come_and_go_leave_the_others_in_their_places(link: str) -
             assert {k: after[k] for k in staying} == {k: before[k] for k in staying}
 
 
-@pytest.mark.data
-def test_real_ratings_show_titles(data_dir: Path) -> None:
-    app = open_page("completion?n=1&dataset=ml-100k&iterations=2")
-    assert app.widget("reg").value == 10
-    app.press()
-    second = [d.value.iloc[:, 1].astype(str) for d in app.dataframe]
-    assert any(cells.str.contains(r"\(19\d\d\)").all() for cells in second)
-
-
 REAL = [pytest.param(name, marks=pytest.mark.data) for name in ("ml-100k", "ml-1m", "sweetrs")]
 
 
@@ -456,59 +419,45 @@ def test_the_datasets_page_shows_a_set(name: str, request: pytest.FixtureRequest
     assert re.search(amounts, app.verdict)
 
 
-class TestJobs:
-    """The background runner without a page."""
+def ended(job: jobs.Job) -> jobs.Job:
+    until(lambda: not job.active)
+    return job
 
-    def ended(self, job: jobs.Job) -> jobs.Job:
-        until(lambda: not job.active)
-        return job
 
-    def test_a_failure_is_a_sentence(self) -> None:
-        job = self.ended(jobs.start_task(raising(RuntimeError("disk on fire"))))
-        assert job.state == "failed"
-        assert "RuntimeError: disk on fire" in job.error
-        self.ended(jobs.start_task(lambda job: None))
+def test_a_job_fails_in_a_sentence_and_is_cancelled_at_once_for_the_page() -> None:
+    failed = ended(jobs.start_task(raising(RuntimeError("disk on fire"))))
+    assert failed.state == "failed"
+    assert "RuntimeError: disk on fire" in failed.error
+    begun, over = threading.Event(), threading.Event()
 
-    def test_cancel_stops_at_once_for_the_page(self) -> None:
-        begun, over = threading.Event(), threading.Event()
+    def work(job: jobs.Job) -> None:
+        begun.set()
+        until(lambda: job.stopped)
+        over.set()
 
-        def work(job: jobs.Job) -> None:
-            begun.set()
-            while not job.stopped:
-                time.sleep(0.01)
-            over.set()
+    job = jobs.start_task(work)
+    assert begun.wait(30)
+    assert job.state == "running"
+    job.cancel()
+    assert job.state == "cancelled"
+    assert over.wait(30)
+    ended(jobs.start_task(lambda job: None))  # its thread is free again
+    assert job.state == "cancelled"
 
-        job = jobs.start_task(work)
-        assert begun.wait(30)
-        assert job.state == "running"
-        job.cancel()
-        assert job.state == "cancelled"
-        assert over.wait(30)
-        self.ended(jobs.start_task(lambda job: None))  # its thread is free again
-        assert job.state == "cancelled"
 
-    def test_a_new_job_replaces_the_old(self) -> None:
-        former = jobs.start_task(lambda job: job._stop.wait(20) and None)
-        later = jobs.start_task(lambda job: None)
-        assert former.state == "cancelled"
-        self.ended(later)
-        slow = jobs.start("run", (RunSpec.of(iterations=500, n_users=600, n_items=600, rank=20),))
-        download = jobs.start_task(lambda job: None)
-        assert slow.active  # a download does not stop a run
-        fast = jobs.start("run", (RunSpec.of(iterations=2),))
-        assert slow.state == "cancelled"
-        assert self.ended(fast).state == "done"
-        assert self.ended(download).state == "done"
-        broken = self.ended(jobs.start("run", (RunSpec.of(n_users=10, n_items=10, rank=50),)))
-        assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
-
-    def test_a_finished_run_is_kept_though_the_next_one_fails(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        stored: list[RunSpec] = []
-        monkeypatch.setattr(
-            jobs.run_store, "keep", lambda result, _: stored.append(result.spec) or ""
-        )
-        bad = TINY.replace(rank=19, n_items=3)  # only the data can tell that
-        assert self.ended(jobs.start("run", (TINY, bad))).state == "failed"
-        assert stored == [TINY]
+def test_a_new_job_replaces_the_old_and_what_has_ended_well_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored: list[RunSpec] = []
+    keep = "keep", lambda result, _: stored.append(result.spec) or ""
+    monkeypatch.setattr(jobs.run_store, *keep)
+    slow = jobs.start("run", (RunSpec.of(iterations=500, n_users=600, n_items=600, rank=20),))
+    download = jobs.start_task(lambda job: None)
+    assert slow.active  # a download does not stop a run
+    fast = ended(jobs.start("run", (TINY,)))
+    assert [job.state for job in (slow, fast, ended(download))] == ["cancelled", "done", "done"]
+    bad = TINY.replace(rank=19, n_items=3)  # only the data can tell that
+    broken = ended(jobs.start("run", (bad,)))
+    assert (broken.state, jobs.current(), jobs.standing()) == ("failed", broken, fast)
+    assert ended(jobs.start("run", (TINY.replace(seed=1), bad))).state == "failed"
+    assert [spec.seed for spec in stored] == [0, 1]  # it is kept though the next one fails

@@ -1,7 +1,6 @@
 """Whose turn it is: one visitor after the other, bounded, and nobody is forgotten."""
 
 import threading
-import time
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,7 +12,9 @@ from dpmc_core.experiments.run import watched
 from pages.parts.server import jobs, queue, settings
 from pages.parts.server.queue import Pool, Ticket, TooManyJobs
 from pages.parts.ui import run_panel
+from tests.app.visits import TINY
 from tests.faults import raising
+from tests.waiting import until
 
 
 class Line:
@@ -22,31 +23,22 @@ class Line:
     def __init__(self, most: int = 10, most_of_one: int = 4) -> None:
         self.pool, self.served, self.gate = Pool(1, most, most_of_one), [], threading.Event()
         self.pool.submit("gate", lambda _: self.gate.wait() and None)
-        while self.pool.waiting:
-            time.sleep(0.001)
+        until(lambda: not self.pool.waiting)
 
     def ask(self, session: str, name: str) -> Ticket:
         return self.pool.submit(session, lambda _: self.served.append(name))
 
     def open(self, count: int) -> list[str]:
         self.gate.set()
-        while len(self.served) < count:  # who is forgotten would be waited for without end
-            time.sleep(0.001)
+        until(lambda: len(self.served) >= count)
         return self.served
 
 
 def test_visitors_take_turns() -> None:
     line = Line()
-    tickets = [
-        line.ask(*who)
-        for who in (("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2"))
-    ]
-    places = [ticket.place for ticket in tickets]
-    assert places == [1, 4, 6, 2, 3, 5]
-    in_order = [
-        name for _, name in sorted(zip(places, ("a1", "a2", "a3", "b1", "c1", "b2"), strict=True))
-    ]
-    assert line.open(6) == in_order
+    tickets = [line.ask(name[0], name) for name in ("a1", "a2", "a3", "b1", "c1", "b2")]
+    assert [ticket.place for ticket in tickets] == [1, 4, 6, 2, 3, 5]
+    assert line.open(6) == ["a1", "b1", "c1", "a2", "b2", "a3"]
     assert [ticket.place for ticket in tickets] == [0] * 6
 
 
@@ -85,13 +77,11 @@ def test_a_job_that_fails_in_an_unforeseen_way_takes_no_place_with_it() -> None:
 
 @pytest.mark.long
 def test_examples_are_made_ahead_and_give_way_to_whoever_asks() -> None:
-    small = {"n_users": 60, "n_items": 30, "observed": 0.5, "rank": 2}
-    short = RunSpec.of(**small, iterations=3)
-    endless = tuple(RunSpec.of(**small, iterations=500, seed=k) for k in range(500))
-    jobs.make_ahead([(short,), endless])
-    *_, here = watched(short)
+    endless = tuple(TINY.replace(iterations=500, seed=k) for k in range(500))
+    jobs.make_ahead([(TINY,), endless])
+    *_, here = watched(TINY)
     # waits for the worker that makes it
-    assert run_panel.example_runs((short,))[0].value == here.value
+    assert run_panel.example_runs((TINY,))[0].value == here.value
     began = threading.Event()
     queue.job_pool().submit("visitor", lambda _: began.set())
     assert began.wait(10)
@@ -110,8 +100,7 @@ def test_an_example_is_made_by_a_worker_unless_all_are_busy(
         yield from here(specs)
 
     monkeypatch.setattr(jobs, "_drawn_here", made_here)
-    small = {"n_users": 60, "n_items": 30, "observed": 0.5, "rank": 2, "iterations": 3}
-    first, second = ((RunSpec.of(**small, seed=k),) for k in (11, 12))
+    first, second = ((TINY.replace(seed=k),) for k in (11, 12))
     *_, expected = watched(*first)
     assert jobs.example(first).result(60)[0].value == expected.value
     assert made == []

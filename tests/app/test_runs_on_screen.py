@@ -87,15 +87,6 @@ def test_settings_may_change_while_a_sweep_goes_on() -> None:
     shows(app, "Cancelled after 2 of 6 runs. What is finished is kept.", kinds=["info"])
 
 
-@pytest.mark.long
-def test_a_finished_sweep_is_not_shown_for_other_settings() -> None:
-    app = open_page(SWEEP).press()
-    shows(app, "Your run", kinds=["caption"])
-    assert app.verdict.startswith("At variance 2, Laplace noise")
-    app.set(t_by="epsilon")
-    assert app.verdict.startswith("Example: At nominal ε = 5 per release")
-
-
 def test_a_former_attack_on_an_algorithm_stands_beside_a_number() -> None:
     app = open_page("audit")
     spec = AuditSpec(target="als", runs=200, iterations=1, neighbours="rating")

@@ -1,20 +1,14 @@
-"""The product speaks the field's standard terms: every page's shown text, in its main states."""
+"""The product speaks the field's standard terms, in all that it may show and its documents."""
 
 import ast
-import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from google.protobuf.json_format import MessageToDict
-from streamlit.testing.v1 import AppTest
-
-from dpmc_core.facts import facts
-from pages.parts.lessons.lessons import lessons
-from pages.parts.ui import glossary
-from tests.app.visits import ROOT, open_page
+from dpmc_core.paths import DATA
+from tests.programs import ROOT
 
 # old word -> what is written instead
 OLD = {
@@ -42,63 +36,8 @@ OLD = {
     r"\bis alice in\b(?! the data)": "is Alice in the data",
     r"\bwhere do i begin\b|\bcome back\?": "Where should I start?, Can we reproduce …?",
 }
-_SHOWN = {
-    *("body", "label", "help", "alt", "caption", "text", "title", "options", "placeholder"),
-    *("content", "headers", "hovertemplate", "name"),
-}
 # words of data and of others
 _THEIRS = re.compile(r"power law|law verdict|judge verdict|^https?:|Lawrence")
-STATES = [
-    *glossary.PAGES,
-    "mechanisms?m_by=ε&m_staircase=true",
-    "budget?u_run=Huber paper: ALS, T = 50",
-    *(
-        f"completion?question={question}"
-        for question in ("compare", "recommend", "lists", "epsilon", "people", "rank", "skew")
-    ),
-    *(
-        f"factorization?f_question={question}"
-        for question in ("epsilon", "people", "rounds", "parts", "contaminated")
-        if question in facts("studies")["factorization"]
-    ),
-    "factorization?f_data=lee",
-    "tradeoffs?t_view=pairs",
-    "tradeoffs?t_view=frontier",
-    "tradeoffs?t_vary=people",
-    "tradeoffs?t_protect=rating",
-    *(f"audit?x_target={target}" for target in ("als", "dpals", "moment-nmf")),
-    *(f"papers?p_paper={paper}" for paper in ("thesis", "nmf", "dpals")),
-    "datasets?d_view=own",
-    "datasets?d_name=topics",
-    "lessons?l_view=teach",
-    *(
-        f"{step.page}?lesson={lesson.name}&step={k}"
-        for lesson in lessons().values()
-        for k, step in enumerate(lesson.steps, start=1)
-    ),
-    "lessons?done=noise",
-]
-
-
-def strings(found: Any, field: str = "") -> Iterator[str]:
-    """The strings in the fields of a message that a visitor reads; figures are JSON within one."""
-    if isinstance(found, dict):
-        for name, value in found.items():
-            if name == "spec" and isinstance(value, str):
-                yield from strings(json.loads(value))
-            else:
-                yield from strings(value, name)
-    elif isinstance(found, list):
-        for value in found:
-            yield from strings(value, field)
-    elif isinstance(found, str) and field in _SHOWN:
-        yield found
-
-
-def shown(app: AppTest) -> set[str]:
-    """All that is written on a page: texts, labels, help, options, figures and their takeaways."""
-    protos = [getattr(e, "proto", None) for block in (app.main, app.sidebar) for e in block]
-    return {text for p in protos if p is not None for text in strings(MessageToDict(p))}
 
 
 def old_words(said: str) -> list[str]:
@@ -119,11 +58,6 @@ def require_terms(sentences: Iterable[str], least: int) -> None:
     assert [problem for sentence in sentences for problem in old_words(sentence)] == []
 
 
-@pytest.mark.parametrize("link", STATES)
-def test_no_old_word_is_shown(link: str) -> None:
-    require_terms(shown(open_page(link)), 15)
-
-
 def literals(path: Path) -> Iterator[str]:
     """Sentences in code that somebody may be shown: not docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -141,18 +75,26 @@ def literals(path: Path) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.long
-def test_no_old_word_in_errors_and_help_of_commands() -> None:
-    """Every sentence in the code, said or not."""
+def texts(value: Any) -> Iterator[str]:
+    """The texts of a TOML file."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts(each)
+
+
+def test_no_old_word_in_what_may_be_shown() -> None:
+    """Sentences and labels of the code, said or not, and the texts of ``data``."""
     paths = [p for folder in ("dpmc_core", "pages") for p in (ROOT / folder).rglob("*.py")]
-    sentences = (text for path in paths for text in literals(path) if " " in text)
+    sentences = {text for path in paths for text in literals(path) if re.search(" |^[A-Z]", text)}
+    for path in DATA.glob("*.toml"):
+        sentences |= {*texts(tomllib.loads(path.read_text(encoding="utf-8")))}
     require_terms((" ".join(text.split()) for text in sentences), 2000)
 
 
 def test_no_old_word_in_the_documents() -> None:
     paths = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    texts = [
-        re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S) for path in paths
-    ]
-    parts = (" ".join(part.split()) for text in texts for part in text.split("\n\n"))
-    require_terms(parts, 200)
+    text = "\n\n".join(path.read_text(encoding="utf-8") for path in paths)
+    prose = re.sub(r"```.*?```", "", text, flags=re.S)
+    require_terms((" ".join(part.split()) for part in prose.split("\n\n")), 200)

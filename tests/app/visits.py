@@ -14,9 +14,9 @@ from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.store.records import Record
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.server import jobs
+from tests.programs import ROOT
 from tests.waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
 # a sweep of a few seconds
 SWEEP = (
     "tradeoffs?t_protect=rating&t_noises=Laplace&t_variance_rating=1, 2&t_by=variance&t_seeds=2"
@@ -136,7 +136,7 @@ def id_of(block: Block) -> str:
 def visit(link: str, **params: str | list[str]) -> Visit:
     """The page of a link, such as ``plan?n_people=300``, before it is drawn."""
     page, _, query = link.partition("?")
-    app = Visit(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    app = Visit(str(ROOT / "pages" / "main.py"), default_timeout=180)
     if page != "home":
         app.switch_page(f"{page}.py")
     app.query_params.update(parse_qs(query, keep_blank_values=True) | params)

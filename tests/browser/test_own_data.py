@@ -153,12 +153,3 @@ def test_boxes_keep_their_place_when_the_first_rows_come_late(
     assert box.bounding_box() == before
     picked.click()
     expect(box).to_have_value("their mean counts")
-
-
-def test_words_are_one_hover_away(page: Page, app_url: str) -> None:
-    arrive(page, f"{app_url}/budget")
-    page.locator(
-        'h1 ~ * [data-testid="stTooltipHoverTarget"], h1 [data-testid="stTooltipHoverTarget"], '
-        '[data-testid="stHeading"] [data-testid="stTooltipHoverTarget"]'
-    ).first.hover()
-    reads(page, "the list of all releases with noise that a run made")

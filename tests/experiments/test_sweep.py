@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.server.visitor import free_port
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.experiments.store.records import Record, record_of
@@ -26,7 +27,7 @@ from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept
 from dpmc_core.experiments.total import resolved
 from dpmc_core.experiments.worker.cluster import asks_for_tls
 from dpmc_core.experiments.worker.process import Share
-from tests.clusters import WORKER, children, cluster, free_port, wait_for_workers
+from tests.clusters import WORKER, children, cluster, wait_for_workers
 from tests.waiting import until
 
 TOML = """

@@ -2,7 +2,6 @@
 worker or the scheduler is gone.
 """
 
-import logging
 import signal
 import sys
 from pathlib import Path
@@ -58,17 +57,3 @@ def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -
         with running_app(tmp_path, **settings) as app:
             run_apart(tell())
         assert "Traceback" not in app.log.read_text(errors="replace")
-
-
-def test_dask_writes_no_traceback_into_the_log_once_connected(tmp_path: Path) -> None:
-    from dpmc_core.experiments.worker.cluster import Connection
-
-    for name, level in (("distributed", logging.INFO), ("distributed.client", logging.WARNING)):
-        logging.getLogger(name).setLevel(level)  # as Dask sets them
-    with cluster(tmp_path, 1) as (address, _):
-        wait_for_workers(address, 1)
-        connection = Connection(address)
-        assert connection.client() is not None
-        connection.close()
-    for name in ("client", "batched", "core", "comm.tcp"):  # each tells of a lost connection
-        assert not logging.getLogger(f"distributed.{name}").isEnabledFor(logging.ERROR)

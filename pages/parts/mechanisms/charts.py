@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism, textbook_gaussian_epsilon
-from dpmc_core.privacy.noise import papers_huber
+from dpmc_core.experiments.papers import rows_of
+from dpmc_core.mechanisms import Mechanism, textbook_gaussian_epsilon
 from pages.parts.ui.figures import Drawn, figure, level, of_values
 from pages.parts.ui.labels import Label, label_end, label_ends
 from pages.parts.ui.looks import IDENTITY, curve
@@ -76,25 +76,14 @@ def table_1() -> pd.DataFrame:
 
     As printed, by the textbook formula, and exact.
     """
-    printed = {
-        1: (15.964, 7.071, 15.000),
-        2: (11.288, 5.000, 5.382),
-        3: (9.217, 4.082, 4.235),
-        4: (7.982, 3.536, 3.602),
-    }
-    rows = []
-    for variance, (gaussian, laplace, huber) in printed.items():
-        paper_huber = papers_huber(float(variance))
-        rows.append(
-            {
-                "noise variance": variance,
-                "Gaussian printed": gaussian,
-                "Gaussian textbook": textbook_gaussian_epsilon(variance, 5, 1e-5),
-                "Gaussian exact": Gaussian.with_variance(variance).epsilon_at_delta(1e-5, 5),
-                "Laplace printed": laplace,
-                "Laplace exact": Laplace.with_variance(variance).epsilon(5),
-                "Huber printed": huber,
-                "Huber exact": paper_huber.epsilon(5),
-            }
-        )
-    return pd.DataFrame(rows)
+    lines: dict[int, dict[str, float]] = {}
+    for row in rows_of("huber-table-1"):
+        variance, title = int(row.setting["variance"]), IDENTITY[row.setting["mechanism"]].title
+        line = lines.setdefault(variance, {"noise variance": variance})
+        assert row.printed is not None
+        assert row.exact is not None
+        line[f"{title} printed"] = row.printed.value
+        if title == "Gaussian":
+            line["Gaussian textbook"] = textbook_gaussian_epsilon(variance, 5, 1e-5)
+        line[f"{title} exact"] = row.exact()
+    return pd.DataFrame([*lines.values()])
