@@ -204,6 +204,16 @@ def test_run_als_with_huber_noise_then_reload_the_copied_link(
     again.close()
 
 
+def test_a_first_visit_is_told_of_the_scripts_and_fetches_no_second_font(
+    page: Page, app_url: str
+) -> None:
+    arrive(page, f"{app_url}/mechanisms")
+    assert page.locator('head link[rel="modulepreload"][href*="PlotlyChart"]').count() == 1
+    fonts = page.evaluate("() => [...document.fonts].map(f => [f.style, f.status].join(' '))")
+    assert "normal loaded" in fonts
+    assert "italic loaded" not in fonts, "140 kB more before the first figure"
+
+
 def test_back_to_a_short_link_keeps_the_page_alive(page: Page, app_url: str) -> None:
     arrive(page, f"{app_url}/completion?tab=introduction")
     turn_to(page, "Predictions")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.parts.ui import glossary
 from tests.browser.geometry import problems, words_in_sight
-from tests.browser.test_app import AXE, address, grave, laid_out, ready
+from tests.browser.test_app import AXE, address, grave, laid_out, ready, verdict_says
 from tests.browser.test_app import PAGES as QUESTIONS
 
 pytestmark = pytest.mark.browser
@@ -290,3 +290,11 @@ def test_forced_colours_keep_the_verdict_and_the_controls(page: Page, app_url: s
     expect(page.locator(VERDICT)).to_be_visible()
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+
+
+def test_another_language_of_the_browser_changes_nothing(browser: Browser, app_url: str) -> None:
+    """A comma is no decimal point in an address, whatever the browser speaks."""
+    context = browser.new_context(locale="de-DE")
+    page = open_whole(context.new_page(), f"{app_url}/mechanisms?m_variance=2.5")
+    verdict_says(page, "variance 2.5")
+    context.close()
