@@ -77,6 +77,7 @@ def test_switching_back_and_forth_loses_nothing() -> None:
             assert not app.set(**{key: value}).error
 
 
+@pytest.mark.long
 def test_bad_settings_get_a_sentence() -> None:
     app = ask("f_data=lfw&f_k=101")
     shows(app, "How many parts K = 101", "at most 100", kinds=["error"])

@@ -181,6 +181,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
     """Figures that a study of ours answers are drawn by it, where its data are of their kind."""

@@ -117,6 +117,7 @@ def test_a_font_without_icons_comes_back_as_it_is() -> None:
     assert icons.with_only({"home"}, path.read_bytes()) == path.read_bytes()
 
 
+@pytest.mark.long
 def test_the_first_gets_the_whole_font_and_later_ones_the_small(
     small: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_how_a_file_is_read_is_chosen_and_a_bad_one_takes_nothing_away() -> None
     assert not app.choose(separator, "").error
 
 
+@pytest.mark.long
 def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     """A browser sends a quote in a name as a code: the command names the file as it is called."""
     app = brought(ratings_file() + b"\n9,r1,book 2,99", "my %22table%22 50%.csv")
@@ -307,6 +308,7 @@ def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     assert "x_record" not in app.query_params
 
 
+@pytest.mark.long
 def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
     app = brought(ratings_file(), "mine.csv")
     ratings = own_set(app).ratings

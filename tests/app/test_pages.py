@@ -187,6 +187,7 @@ def test_a_warning_goes_with_its_value_and_stays_on_its_page() -> None:
     assert not app.go_to("completion").warning
 
 
+@pytest.mark.long
 def test_results_stay_until_another_run_ends_well() -> None:
     """Each run draws a seed, unless it is held."""
     app = open_page("completion?tab=accounts")
@@ -262,6 +263,7 @@ def test_what_was_computed_stays_when_a_run_is_cancelled() -> None:
     assert app.go_to("mechanisms").go_to("completion").numbers == results
 
 
+@pytest.mark.long
 def test_algorithms_stand_beside_each_other_two_clicks_from_home() -> None:
     """With the same data and seed, IRLS beside ALS at the same total ε; what stands is no offer."""
     compare = "ALS against IRLS"

@@ -123,6 +123,7 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     shows(seen_by_another(link, app, monkeypatch), "runs that are kept here")
 
 
+@pytest.mark.long
 def test_a_goal_out_of_reach_is_a_verdict_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The figure with the runs that show it stands below."""
     link = f"{SMALL}&n_most_epsilon=1&n_goal=value&n_target_rate=0.05"

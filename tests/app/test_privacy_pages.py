@@ -177,6 +177,7 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
     assert not app.press("u_forget").error
 
 
+@pytest.mark.long
 def test_a_ledger_file_is_counted_leaves_its_rest_and_outlives_a_visit_to_another_page() -> None:
     page, epsilon = "budget?tab=own-ledger", state(FORTY).epsilon
 

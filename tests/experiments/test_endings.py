@@ -80,6 +80,7 @@ def ended(line: str, **streams: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *line.split()], check=False, **pipes | streams)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_and_error_that_are_full() -> None:
     """A run outlives its messages: its noise is secret, so the result cannot be had again."""

@@ -101,6 +101,7 @@ def require_the_usual_sum(engine: Any, work: Any) -> None:
     np.testing.assert_array_equal(engine.total(work, N, quiet), USUAL)
 
 
+@pytest.mark.long
 def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) -> None:
     require_the_usual_sum(Here(), Powers())
     progress: list[int] = []
