@@ -41,7 +41,7 @@ def test_faces_four_ways_side_by_side() -> None:
 @pytest.mark.long
 def test_articles_show_both_coherences_and_the_warning() -> None:
     """Methods are compared over one list of words: a run that chooses its own is not offered."""
-    app = ask("f_data=lee&f_k=4&f_word_list=private")
+    app = ask("f_data=lee&f_k=12&f_word_list=private")
     assert app.widget("f_word_list").value == "english"
     assert not any("private" in title for title in app.widget("f_word_list").options)
     shows(app.press(), W2V_WARNING)

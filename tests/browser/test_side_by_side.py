@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests.browser.test_app import METRIC, arrive, finished, laid_out, press, reads, ready
 
@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 LARGE = "dataset=low-rank&n=2&n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
 COLOURS = """() => [...new Set([...document.querySelectorAll('.js-plotly-plot text')]
     .map(text => getComputedStyle(text).fill))].sort()"""
+VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark", "light")
 LONG = "n=2&dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=128&iterations=500"
 
@@ -19,7 +20,7 @@ LONG = "n=2&dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=128&i
 def test_a_theme_colours_ones_own_figures(app_url: str, browser: Browser) -> None:
     colours = []
     for scheme in SCHEMES:
-        page = browser.new_context(color_scheme=scheme).new_page()
+        page = browser.new_context(color_scheme=scheme, viewport=VIEWPORT).new_page()
         page.goto(f"{app_url}/mechanisms")
         page.locator(".js-plotly-plot text").first.wait_for(state="attached")
         laid_out(page, scheme, 1440)
