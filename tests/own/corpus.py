@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 USERS, ITEMS = 14, 9
-Known = dict[tuple[str, str], float]
+Expected = dict[tuple[str, str], float]
 
 
 class Case(NamedTuple):
@@ -20,7 +20,7 @@ class Case(NamedTuple):
     name: str
     file: str
     data: bytes
-    right: Known
+    right: Expected
 
 
 # one rating a row
@@ -108,7 +108,7 @@ WORDS = ("NA", "None", "null", "nan", "n/a", "NULL", "NaN")
 def cell(letter: str, k: int, user: int, item: int = 0, value: int = 1) -> str:
     """What stands in row ``k`` of a column, of the rating ``value`` of an item by a user."""
     mixed = (k * 7919 + 13) % 1000
-    made: dict[str, object] = {
+    cells: dict[str, object] = {
         "u": f"p{user}", "n": 10 + 3 * user, "y": 76561198000000000 + user,
         "0": ("007", "07", "7", "0012", "12")[user % 5] + "a" * (user // 5 > 0) * (user // 5),
         "o": WORDS[user] if user < len(WORDS) else f"u{user}",
@@ -122,7 +122,7 @@ def cell(letter: str, k: int, user: int, item: int = 0, value: int = 1) -> str:
         "D": f"2024-0{1 + k % 9}-1{k % 9} 1{k % 9}:03:2{k % 9}", "Z": 0, "H": 100, "F": True,
         "W": 60 + 37 * k % 400,
     }  # fmt: skip
-    return str(made[letter])
+    return str(cells[letter])
 
 
 def rated(users: int, items: int, seed: int) -> list[tuple[int, int, int]]:
@@ -132,12 +132,12 @@ def rated(users: int, items: int, seed: int) -> list[tuple[int, int, int]]:
     return [(u, i, int(rng.integers(1, 6))) for u, i in rng.permutation(rows).tolist()]
 
 
-def known_of(rows: list[list[str]]) -> Known:
+def expected_of(rows: list[list[str]]) -> Expected:
     """What rows of a user, an item and a rating say, whatever else is in them."""
     return {(user, item): float(value) for user, item, value, *_ in rows}
 
 
-def long_table(kind: str, seed: int) -> tuple[list[str], list[list[str]], Known]:
+def long_table(kind: str, seed: int) -> tuple[list[str], list[list[str]], Expected]:
     columns = [word.rpartition("=")[::2] for word in LONG[kind].split()]
     letters = [letter for _, letter in columns]
     rows = rated(USERS, ITEMS, seed)
@@ -146,11 +146,11 @@ def long_table(kind: str, seed: int) -> tuple[list[str], list[list[str]], Known]
         next((k for k, letter in enumerate(letters) if letter in some), None)
         for some in ("uny0o", "imb", "vhfj")
     )
-    known = known_of([[r[who], r[what], "1" if much is None else r[much]] for r in table])
-    return [name.replace("_", " ") if ":" in name else name for name, _ in columns], table, known
+    expected = expected_of([[r[who], r[what], "1" if much is None else r[much]] for r in table])
+    return [name.replace("_", " ") if ":" in name else name for name, _ in columns], table, expected
 
 
-def wide_known(items: list[str], rows: list[list[str]]) -> Known:
+def wide_known(items: list[str], rows: list[list[str]]) -> Expected:
     """What rows of a user and the ratings of all items say; an empty cell says nothing."""
     return {
         (user, item): float(value)
@@ -160,7 +160,7 @@ def wide_known(items: list[str], rows: list[list[str]]) -> Known:
 
 def wide_table(
     kind: str, items: int, names: str, seed: int
-) -> tuple[list[str], list[list[str]], Known]:
+) -> tuple[list[str], list[list[str]], Expected]:
     users = {"numbers and ids": 5, "noughts before ids": 5}.get(kind, 24)
     rng = np.random.default_rng(seed)
     values = rng.integers(1, 6, (users, items))
@@ -193,7 +193,7 @@ def text(header: list[str], rows: list[list[str]], separator: str = ",", end: st
 
 
 def case(
-    name: str, content: str, right: Known, file: str = "a.csv", encoding: str = "utf-8"
+    name: str, content: str, right: Expected, file: str = "a.csv", encoding: str = "utf-8"
 ) -> Case:
     return Case(name, file, content.encode(encoding), right)
 
@@ -207,7 +207,7 @@ def of_rows(
     encoding: str = "utf-8",
 ) -> Case:
     """A table of rows that are a user, an item, a rating and whatever else."""
-    return case(name, text([*header], rows, separator), known_of(rows), file, encoding)
+    return case(name, text([*header], rows, separator), expected_of(rows), file, encoding)
 
 
 def corpus() -> Iterator[Case]:
@@ -221,38 +221,38 @@ def _long_files() -> Iterator[Case]:
     separators = (",", ";", "\t", "|", "::")
     encodings = ("utf-8", "utf-8-sig", "utf-16", "utf-8", "utf-16-le")
     for k, kind in enumerate(LONG):
-        header, rows, known = long_table(kind, k)
+        header, rows, expected = long_table(kind, k)
         separator, encoding = separators[k % 4], encodings[k // 4 % 5]
-        yield case(f"{kind}, commas", text(header, rows), known)
+        yield case(f"{kind}, commas", text(header, rows), expected)
         other = text(header, rows, separator, ("\n", "\r\n", "\r")[k % 3])
-        yield case(f"{kind}, {separator!r} {encoding}", other, known, encoding=encoding)
+        yield case(f"{kind}, {separator!r} {encoding}", other, expected, encoding=encoding)
     for kind in ("plain", "MovieLens", "Goodreads", "German", "decimal ratings", "tags"):
-        header, rows, known = long_table(kind, 5)
+        header, rows, expected = long_table(kind, 5)
         for separator in separators:
             name = f"{kind} without header, {separator!r}"
-            yield case(name, text([], rows, separator), known, "a.dat")
+            yield case(name, text([], rows, separator), expected, "a.dat")
     for kind in ("MovieLens", "Goodreads", "capitals"):
-        header, rows, known = long_table(kind, 6)
+        header, rows, expected = long_table(kind, 6)
         for head in (header, []):
             lines = text(head, rows, " ").splitlines()
             wider = "\n".join(f" {line.replace(' ', '   ')} " for line in lines)
-            yield case(f"{kind}, blanks, {bool(head)}", "\n".join(lines), known, "a.txt")
-            yield case(f"{kind}, many blanks, {bool(head)}", wider, known, "a.txt")
+            yield case(f"{kind}, blanks, {bool(head)}", "\n".join(lines), expected, "a.txt")
+            yield case(f"{kind}, many blanks, {bool(head)}", wider, expected, "a.txt")
 
 
 def _wide_files() -> Iterator[Case]:
     for k, kind in enumerate(WIDE):
         for items in (12, 60):
-            header, rows, known = wide_table(kind, items, "letters", k)
+            header, rows, expected = wide_table(kind, items, "letters", k)
             content = text(header, rows, ",;\t|"[(k + items) % 4])
             encoding = "utf-16" if items == 60 else "utf-8"
-            yield case(f"wide {kind}, {items} items", content, known, "w.csv", encoding)
+            yield case(f"wide {kind}, {items} items", content, expected, "w.csv", encoding)
     for kind in ("ids", "participants", "index of pandas", "plain", "rows alone"):
         for names in ITEM_NAMES:
             for items in (8, 60):
-                header, rows, known = wide_table(kind, items, names, 3)
+                header, rows, expected = wide_table(kind, items, names, 3)
                 name = f"wide {kind} of {names}, {items} items"
-                yield case(name, text(header, rows), known, "w.csv")
+                yield case(name, text(header, rows), expected, "w.csv")
 
 
 def each(
@@ -263,7 +263,7 @@ def each(
     """
     words = []
     for k, (u, i, v) in enumerate(rows):
-        known = {
+        values = {
             "u": u,
             "i": i,
             "v": v,
@@ -272,12 +272,12 @@ def each(
             "h": float(v) - 0.5,
             "k": k,
         }
-        words.append([word.format(**known) for word in (user, item, rating, more) if word])
+        words.append([word.format(**values) for word in (user, item, rating, more) if word])
     return words
 
 
 def _odd_files() -> Iterator[Case]:
-    header, rows, known = long_table("plain", 1)
+    header, rows, expected = long_table("plain", 1)
     plain = text(header, rows)
     titles = (
         *('"Crocodile" Dundee', '"Great, the', "Good, Bad; Ugly", "a  b", "7", "é", "A\u2028B"),
@@ -290,14 +290,14 @@ def _odd_files() -> Iterator[Case]:
         ("words in quotes before others", spoken),
     ):
         words = "\n".join(map("\t".join, [header, *table]))
-        yield case(name, words, known_of(table), "a.tsv")
+        yield case(name, words, expected_of(table), "a.tsv")
     yield of_rows("quotes within quotes", titled)
     artists = each(rows, item="artist {i}")
     plays = "\n".join(f"{u}\tmb {i}\t{i}\t{v}" for u, i, v in artists)
-    yield case("blanks between tabs", plays, known_of(artists), "a.tsv")
+    yield case("blanks between tabs", plays, expected_of(artists), "a.tsv")
     joined = each(rows, item="Film_{m}")
     aligned = "\n".join(f"{u:>8}{i:>12}{v:>8}" for u, i, v in [header, *joined])
-    yield case("columns in line", aligned, known_of(joined), "a.txt")
+    yield case("columns in line", aligned, expected_of(joined), "a.txt")
     cyrillic = each(rows, "Имя{u}", "Кино" * 9 + "{i}")
     head = ("пользователь", "фильм", "оценка")
     yield of_rows("UTF-16 that does not say so", cyrillic, head, encoding="utf-16-le")
@@ -306,45 +306,45 @@ def _odd_files() -> Iterator[Case]:
     head = ("user; id", "film, with year", "rating")
     yield of_rows("separators in names of columns", commas, head, ";")
     spaced = text(header, commas).replace(",", ", ").replace(",  ", ", ")
-    yield case("a blank after commas", spaced, known_of(commas))
+    yield case("a blank after commas", spaced, expected_of(commas))
     every = "\n".join(",".join(f'"{c}"' for c in row) for row in [header, *rows])
-    yield case("everything in quotes", every, known)
+    yield case("everything in quotes", every, expected)
     for mark in ("# exported 2024\n# n=48\n", "% ratings\n", "Report of ratings\n\n", "sep=,\n"):
-        yield case(f"lines of comment {mark[:5]!r}", mark + plain, known)
+        yield case(f"lines of comment {mark[:5]!r}", mark + plain, expected)
     names = [f'"{name}"' for name in header]
     numbered = each(rows, '"{k}"', '"{u}"', '"{i}"', "{v}")
     r_file = "\n".join(map(" ".join, [names, *numbered]))
-    yield case("R's table with names of rows", r_file, known, "a.txt")
+    yield case("R's table with names of rows", r_file, expected, "a.txt")
     r_csv = "\n".join(map(",".join, [['""', *names], *numbered]))
-    yield case("R's CSV with names of rows", r_csv, known)
-    halves = known_of(each(rows, rating="{h}"))
+    yield case("R's CSV with names of rows", r_csv, expected)
+    halves = expected_of(each(rows, rating="{h}"))
     decimal = text(header, each(rows, rating="{h}"), ";").replace(".", ",")
     yield case("decimal commas", decimal, halves, encoding="cp1252")
     content = "\ufeffsep=;\n" + decimal + "\n \n"
     yield case("what a spreadsheet writes", content.replace("\n", "\r\n"), halves)
     latin = each(rows, "Zoë {u}")
     apart = [[u.replace("ë", "e\u0308") if k % 2 else u, i, v] for k, (u, i, v) in enumerate(latin)]
-    yield case("accents composed and not", text(header, apart), known_of(latin))
+    yield case("accents composed and not", text(header, apart), expected_of(latin))
     yield of_rows("Latin letters", latin, encoding="latin-1")
     for name, often, codes in (
         ("ratings that are missing", 7, ("NA", "", "null")),
         ("a code for missing", 5, ("99",)),
     ):
-        some = known_of([row for k, row in enumerate(rows) if k % often])
+        some = expected_of([row for k, row in enumerate(rows) if k % often])
         gaps = [
             [u, i, v if k % often else codes[k % len(codes)]] for k, (u, i, v) in enumerate(rows)
         ]
         yield case(name, text(header, gaps), some)
     digits = each(rows, "7656119800000{n:04}")
     content = text(header, [*digits, ["", "Film 3", "4"]])
-    yield case("ids of many digits and none", content, known_of(digits))
+    yield case("ids of many digits and none", content, expected_of(digits))
     for name, content in (
         ("a last line with the count", f"{plain}Total,,{len(rows)}\n"),
         ("a line of words at the end", f"{plain}42 rows\n"),
         ("blank lines", plain.replace("\n", "\n\n")),
         ("a separator after each row", plain.replace("\n", ",\n").replace(",\n", "\n", 1)),
     ):
-        yield case(name, content, known)
+        yield case(name, content, expected)
     shop = each(rows, "A{u}XQ", "00050{m}2046", "{v}.0", "1391040000")
     yield of_rows("shop ratings without header", shop, [])
     tabs = each(rows, "{n}", "{m}", "{v}", "88125{k:04}")
@@ -355,7 +355,7 @@ def _odd_files() -> Iterator[Case]:
 
 
 def _pivots() -> Iterator[Case]:
-    header, rows, known = wide_table("plain", 12, "letters", 2)
+    header, rows, expected = wide_table("plain", 12, "letters", 2)
     users, items = [row[0] for row in rows], header[1:]
     table = np.array([[float(c) if c else np.nan for c in row[1:]] for row in rows])
     sums, means = np.nansum(table, axis=0), np.nanmean(table, axis=0).round(2)
@@ -365,20 +365,20 @@ def _pivots() -> Iterator[Case]:
         ("zz", sums),
     ):
         last = [word, *(f"{value:g}" for value in row)]
-        yield case(f"a row called {word!r}", text(header, [*rows, last]), known, "w.csv")
+        yield case(f"a row called {word!r}", text(header, [*rows, last]), expected, "w.csv")
     first = ["Total", *(f"{value:g}" for value in sums)]
-    yield case("a first row of sums", text(header, [first, *rows]), known, "w.csv")
+    yield case("a first row of sums", text(header, [first, *rows]), expected, "w.csv")
     frame = pd.DataFrame(table, users, items)
     frame["All"] = frame.sum(axis=1)
     frame.loc["All"] = frame.sum()
     frame.index.name = "user"
-    yield case("a pivot with margins", frame.to_csv(), known, "w.csv")
+    yield case("a pivot with margins", frame.to_csv(), expected, "w.csv")
     two = [[*row[:3], str(sum(int(c or 0) for c in row[1:3]))] for row in rows]
     pairs = wide_known(items[:2], [row[:3] for row in rows])
     yield case("sums of two", text([*header[:3], "Summe"], two), pairs, "w.csv")
     turned = pd.DataFrame(table.T, items, users)
     turned.index.name = "film"
-    yield case("items by users", turned.to_csv(), known, "w.csv")
+    yield case("items by users", turned.to_csv(), expected, "w.csv")
     jokes = [[c and f"{float(c) * 2 - 7:.2f}" for c in row[1:]] for row in rows]
     counted = [[str(sum(map(bool, row))), *(c or "99" for c in row)] for row in jokes]
     columns = [f"column {i + 2}" for i in range(len(items))]
@@ -387,41 +387,41 @@ def _pivots() -> Iterator[Case]:
     questions = ["Response ID", *["Please rate"] * 12]
     ids = [f'{{"ImportId":"{name}"}}' for name in ("_recordId", *(f"QID{k}" for k in range(12)))]
     survey = text(["ResponseId", *items], [questions, ids, *rows])
-    yield case("rows of questions", survey, known, "w.csv")
+    yield case("rows of questions", survey, expected, "w.csv")
     words = [[u, *(c or "NA" for c in cells)] for u, *cells in rows]
-    yield case("NA in a wide table", text(header, words), known, "w.csv")
+    yield case("NA in a wide table", text(header, words), expected, "w.csv")
     commas = [[u, *(c and c + ",5" for c in cells)] for u, *cells in rows]
-    half = {pair: value + 0.5 for pair, value in known.items()}
+    half = {pair: value + 0.5 for pair, value in expected.items()}
     yield case("wide, decimal commas", text(header, commas, ";"), half, "w.csv")
 
 
 def _parquet() -> Iterator[Case]:
-    header, rows, known = long_table("plain", 4)
+    header, rows, expected = long_table("plain", 4)
     frame = pd.DataFrame(rows, columns=header).astype({"rating": float})
     pivot = frame.pivot(index="user", columns="item", values="rating")
     wide = pivot.reset_index(names="user")
     digits = 76561198000000000
     large = frame.assign(user=frame["user"].str[1:].astype("int64") + digits)
     large.loc[len(large)] = [digits, "one more", 3.0]
-    named = {(str(digits + int(u[1:])), i): v for (u, i), v in known.items()}
+    named = {(str(digits + int(u[1:])), i): v for (u, i), v in expected.items()}
     named[str(digits), "one more"] = 3.0
     nobody = large.astype({"user": "Int64"})
     nobody.loc[3, "user"] = pd.NA
     others = {pair: v for pair, v in named.items() if pair != (*large.iloc[3, :2].map(str),)}
     odd = {"item": np.where(frame.index == 7, 1.5, frame["item"].str[5:].astype(float))}
-    numbers = known_of([[u, f"{i:g}", v] for u, i, v in frame.assign(**odd).values.tolist()])
-    some = {pair: value for pair, value in known.items() if pair[0] != "p3"}
+    numbers = expected_of([[u, f"{i:g}", v] for u, i, v in frame.assign(**odd).values.tolist()])
+    some = {pair: value for pair, value in expected.items() if pair[0] != "p3"}
     timed = frame.assign(when=pd.Timestamp("2024-01-01"), user_age=30)
     for name, table, right in (
-        ("Parquet", frame, known),
+        ("Parquet", frame, expected),
         ("Parquet with an index that has gaps", frame[frame["user"] != "p3"], some),
-        ("Parquet of a pivot", pivot, known),
-        ("Parquet of a pivot without a name", pivot.rename_axis(None), known),
+        ("Parquet of a pivot", pivot, expected),
+        ("Parquet of a pivot without a name", pivot.rename_axis(None), expected),
         ("Parquet of a wide table with gaps", wide[wide["user"] != "p3"], some),
         ("Parquet with ids of 17 digits", large, named),
         ("Parquet with ids of 17 digits and none", nobody, others),
         ("Parquet with one odd number", frame.assign(**odd), numbers),
-        ("Parquet with times", timed[["when", "user_age", "item", "user", "rating"]], known),
+        ("Parquet with times", timed[["when", "user_age", "item", "user", "rating"]], expected),
     ):
         file = "w.parquet" if "pivot" in name or "wide" in name else "a.parquet"
         yield Case(name, file, table.to_parquet(), right)

@@ -10,7 +10,7 @@ from dpmc_core.datasets.own import Question
 from dpmc_core.datasets.own.sets import guess
 from dpmc_core.datasets.own.tables import ratings_of
 from dpmc_core.errors import DPMCError
-from tests.own.corpus import Case, Known, corpus
+from tests.own.corpus import Case, Expected, corpus
 
 CASES = list(corpus())
 # what is taken otherwise, and asked about with the right reading among the choices
@@ -25,7 +25,7 @@ DOUBTFUL = re.compile(
 )
 
 
-def held(case: Case, **choices: Any) -> tuple[Known, tuple[Question, ...]]:
+def held(case: Case, **choices: Any) -> tuple[Expected, tuple[Question, ...]]:
     """The ratings of a file, by names."""
     reading, questions, table = guess("ratings", case.file, case.data, choices)
     ratings, _ = ratings_of(case.file, table.frame, reading, "")
