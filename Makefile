@@ -23,10 +23,12 @@ MARKS_rare := -m nightly
 ifeq ($(filter $(TESTS),short no-browser all nightly rare),)
   $(error TESTS = $(TESTS): it must be short, no-browser, all, nightly or rare)
 endif
-# uv needs seconds where pip needs minutes; of pip's settings it knows the index alone
+# uv needs seconds where pip needs minutes; of pip's settings it knows the index alone, and like pip
+# it compiles what it installs, once and not in every process of an environment that writes nothing
 INDEX := $(if $(PIP_INDEX_URL),--default-index $(PIP_INDEX_URL))
 install = { $(BIN)/python -m pip install --quiet --only-binary :all: uv && \
-  $(BIN)/uv pip install --quiet --upgrade $(INDEX) --python $(BIN)/python -r $(1); } || \
+  $(BIN)/uv pip install --quiet --upgrade --compile-bytecode $(INDEX) \
+  --python $(BIN)/python -r $(1); } || \
   $(BIN)/python -m pip install --quiet --upgrade -r $(1)
 OLD_PYTHON := DPMC Lab needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12 ...
 
@@ -37,7 +39,8 @@ run: $(VENV)/.run-$(VERSIONS)
 
 test: lint
 # two processes on one thread each: on two cores more would wait for one another
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS_$(TESTS))
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
+	  $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS_$(TESTS))
 
 lint: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff format --check .

@@ -10,7 +10,7 @@ fields hold live objects (a mechanism, a budget) that no parameter names.
 import json
 from collections.abc import Hashable
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -56,6 +56,12 @@ class Parameter:
             return self.rule.allowed
         return one_of(self.rule.names)
 
+    @cached_property
+    def _limit(self) -> Limit:
+        """The rule of a number, with the parameter's own name in its sentences."""
+        assert isinstance(self.rule, Limit)
+        return replace(self.rule, name=self.name)
+
     def saying(self, meaning: str) -> "Parameter":
         """A copy with another ``meaning``."""
         return replace(self, rule=replace(self.rule, meaning=meaning))
@@ -68,7 +74,7 @@ class Parameter:
             if not isinstance(value, str) or value not in self.rule.names:
                 raise ParameterError(self.name, value, self.allowed)
             return value
-        number = replace(self.rule, name=self.name).check(value)
+        number = self._limit.check(value)
         return int(number) if self.rule.integer else number
 
     def parse(self, text: str) -> Any:
@@ -77,7 +83,7 @@ class Parameter:
             return self.check(text)
         if text == "None" and self.optional and self.default is not None:
             return None  # else leaving it out says so
-        return self.check(replace(self.rule, name=self.name).parse(text))
+        return self.check(self._limit.parse(text))
 
 
 def parameters(kind: type) -> dict[str, Parameter]:

@@ -30,6 +30,10 @@ def looked_at(page: Page, where: str) -> None:
         settled(page, scheme, size["width"])
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)
+        for _ in range(50):  # text of a figure that is just being drawn anew may be anywhere
+            if not problems(page):
+                break
+            page.wait_for_timeout(100)
         assert problems(page) == [], (where, scheme)
 
 
