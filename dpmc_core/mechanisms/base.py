@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import Field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,10 +66,9 @@ class Mechanism(ABC):
     title: ClassVar[str]
     # what ``with_variance`` takes beside the variance, and ``with_epsilon`` beside ε and Δ
     shape: ClassVar[tuple[str, ...]] = ()
-    # False: no finite pure ε, and ``with_epsilon`` takes a ``delta`` as well
+    # False: no finite pure ε, and ``with_epsilon`` takes a ``delta`` as well; its privacy depends
+    # on the ℓ2 norm of the shift of a vector, and not on the ℓ1 norm
     pure: ClassVar[bool] = True
-    # the norm of the shift of a vector on which its privacy depends
-    norm: ClassVar[Literal[1, 2]] = 1
     # whether the vector bounds of docs/huber-composition.md are proved for it: log-concave, its
     # divergence convex in the shift. Otherwise vectors are counted by their pure ε alone
     vector_bounds: ClassVar[bool] = False

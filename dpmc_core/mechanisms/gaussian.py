@@ -5,7 +5,7 @@ The normal law and its exact scalar privacy. It has no finite pure ε.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import special
@@ -29,7 +29,6 @@ class Gaussian(Mechanism):
     name: ClassVar[str] = "gaussian"
     title: ClassVar[str] = "Gaussian"
     pure: ClassVar[bool] = False
-    norm: ClassVar[Literal[1, 2]] = 2
 
     def _logpdf(self, t: FloatArray) -> Any:
         return -0.5 * t**2 - LOG_SQRT_2PI

@@ -54,7 +54,7 @@ class Budget:
     @property
     def norm(self) -> int:
         """1 or 2: the norm that the noise family asks for."""
-        return FAMILIES[self.family].norm
+        return 1 if FAMILIES[self.family].pure else 2
 
     def noise(self, std: float) -> Mechanism:
         """Noise of this family with standard deviation ``std``."""
@@ -193,8 +193,8 @@ def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
     if planned is None:
         return math.inf
     release = planned[name]
-    by_l2 = release.mechanism.norm == 2
-    sensitivity = release.l2_sensitivity if by_l2 else release.l1_sensitivity
+    by_l1 = release.mechanism.pure
+    sensitivity = release.l1_sensitivity if by_l1 else release.l2_sensitivity
     return sensitivity / release.mechanism.std
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from dpmc_core.config import Choice, Config, Settings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism
 from dpmc_core.privacy.budget import Budget, GivenSigma
 
 MECHANISMS = ("none", *RUN_FAMILIES)
@@ -211,4 +211,4 @@ def papers_huber(variance: float) -> Huber:
         return Huber(alpha=3.0)
     if variance < Huber(alpha=3.0).variance:
         return Huber.with_variance(variance, alpha=3.0)
-    return Huber(alpha=alpha_with_variance(variance))
+    return Huber.with_variance(variance)
