@@ -16,15 +16,10 @@ from numpy.typing import ArrayLike
 from scipy import optimize
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import ParameterError
 
 Size = int | tuple[int, ...] | None
-
-
-def as_array(x: ArrayLike) -> FloatArray:
-    """``x`` as a float64 array (a copy only when needed)."""
-    return np.asarray(x, dtype=np.float64)
 
 
 def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
@@ -302,15 +297,16 @@ def exp_minus_linear(x: Any) -> Any:
     >>> float(exp_minus_linear(1e-9))
     5.000000001666667e-19
     """
-    x = np.asarray(x, dtype=np.float64)
-    near = np.where(np.abs(x) <= 0.5, x, 0.0)
+    x = as_array(x)
+    is_near = np.abs(x) <= 0.5
+    near = np.where(is_near, x, 0.0)
     term = near.copy()
     total = np.zeros_like(near)
     for k in range(2, _TERMS):
         term = term * near / k
         total = total + term
-    far = np.where(np.abs(x) <= 0.5, 1.0, x)
-    return np.where(np.abs(x) <= 0.5, total, np.expm1(far) - far)[()]
+    far = np.where(is_near, 1.0, x)
+    return np.where(is_near, total, np.expm1(far) - far)[()]
 
 
 def renyi_of_pieces(order: float, log_p: FloatArray, loss: FloatArray) -> float:

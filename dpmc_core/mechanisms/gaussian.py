@@ -98,12 +98,11 @@ def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
     For a small step as the integral of −erfcx′(t) = 2/√π − 2t·erfcx(t).
     """
     if step > 1e-2:
-        return np.asarray(special.erfcx(x) - special.erfcx(x + step))
+        return special.erfcx(x) - special.erfcx(x + step)
     nodes, weights = np.polynomial.legendre.leggauss(6)
     t = x[..., None] + step * (1 + nodes) / 2
-    return np.asarray(
-        step / 2 * np.sum(weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t)), axis=-1)
-    )
+    drop = weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t))
+    return step / 2 * np.sum(drop, axis=-1)
 
 
 def textbook_gaussian_epsilon(

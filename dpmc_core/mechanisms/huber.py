@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing
 
@@ -118,8 +118,7 @@ def ppf(q: Any, alpha: Any) -> Any:
     keep their digits; further out from the tail mass. Each of the two has a Gaussian and an
     exponential part.
     """
-    q = np.asarray(q, dtype=np.float64)
-    alpha = np.asarray(alpha, dtype=np.float64)
+    q, alpha = as_array(q), as_array(alpha)
     z = normaliser(alpha)
     edge = np.exp(-0.5 * np.square(alpha)) / (alpha * z)  # mass of one tail, thesis eq. B.23
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,7 +165,7 @@ def loss_inverse(epsilon: Any, alpha: float, shift: float) -> Any:
     ε when d > 2α; otherwise x = α − √(2(αd − ε)).
     """
     a, d = alpha, shift
-    eps = np.asarray(epsilon, dtype=np.float64)
+    eps = as_array(epsilon)
     last = a - np.sqrt(2 * np.maximum(a * d - eps, 0.0))
     if d <= 2 * a:
         return np.where(eps <= a * d - d * d / 2, eps / d - d / 2, last)
@@ -355,7 +354,7 @@ class Huber(Mechanism):
         Equal to F̄(x_ε) − e^ε F̄(x_ε + d) because g increases; that form is used unless it cancels.
         """
         alpha = self.alpha
-        start = np.asarray(loss_inverse(epsilon, alpha, shift))
+        start = loss_inverse(epsilon, alpha, shift)
         upper = cdf(-start, alpha)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             closed = upper - np.exp(epsilon + logcdf(-start - shift, alpha))

@@ -103,7 +103,7 @@ def choice_rdp(rdp: FloatArray, mean_runs: float, choices: int = 1) -> FloatArra
     least = np.min((1 - 1 / ORDERS) * rdp + log_runs / ORDERS)
     with np.errstate(divide="ignore", invalid="ignore"):
         chosen = np.where(log_runs > 0, log_runs / (ORDERS - 1), 0.0)
-    return np.asarray(rdp + 2 * least + chosen)
+    return rdp + 2 * least + chosen
 
 
 def choice_epsilon(ledger: Ledger, mean_runs: float, delta: float) -> float:
@@ -146,19 +146,17 @@ class Account:
     @property
     def title(self) -> str:
         """What the method is called."""
-        return METHODS[self.method][0]
+        return METHODS[self.method]["title"]
 
     @property
     def how(self) -> str:
         """What the method does, in one sentence."""
-        text = METHODS[self.method][1]
+        text = METHODS[self.method]["how"]
         return f"{text} {_ADDED}" if self.may_fail else text
 
 
 _ADDED = "That is what holds if nothing fails; the probability of failing is added to δ, a bound."
-METHODS: dict[str, tuple[str, str]] = {
-    name: (method["title"], method["how"]) for name, method in facts("methods").items()
-}
+METHODS: dict[str, dict[str, str]] = facts("methods")
 
 
 @lru_cache(maxsize=1024)

@@ -7,6 +7,7 @@ of a user-level algorithm leaves.
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -161,9 +162,7 @@ def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
 @lru_cache(maxsize=256)
 def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
     relative = Ledger(tuple(part.release(budget) for part in parts))
-    return least_noise(
-        relative, budget.epsilon, budget.delta, fixed=fixed if fixed.private else None
-    )
+    return least_noise(relative, budget.epsilon, budget.delta, fixed=fixed)
 
 
 def plan(
@@ -237,7 +236,7 @@ class Curator:
         self._plan, self._rng, self._journal = plan or {}, rng, journal or Journal()
         self._left = {name: release.count for name, release in self._plan.items()}
         self._made: list[Release] = []
-        self._drawn: dict[str, int] = {}
+        self._drawn = Counter[str]()
         self.private = plan is not None  # whether noise is added at all
 
     def std(self, name: str) -> float:
@@ -274,7 +273,7 @@ class Curator:
         self, name: str, make: Callable[[], NDArray[Any]], planned: Release | None = None
     ) -> NDArray[Any]:
         """What ``make`` draws for ``name``, from the journal where the run did so before."""
-        self._drawn[name] = self._drawn.get(name, 0) + 1
+        self._drawn[name] += 1
         return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, planned)
 
     def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
@@ -289,7 +288,7 @@ class Curator:
         if not self.private:
             return np.where(exact > least, exact, 0.0)
         planned = self._booked(name, fits=self._plan[name].failure > 0)
-        noisy = exact + np.asarray(planned.mechanism.sample(exact.size, self._rng))
+        noisy = exact + planned.mechanism.sample(exact.size, self._rng)
         return np.where((noisy > least) & (exact > 0), noisy, 0.0)
 
     def stream(self, name: str, pieces: int) -> Callable[[int], FloatArray] | None:
@@ -323,7 +322,7 @@ class Curator:
                 if k not in open_pieces:
                     raise RuntimeError(_OTHERWISE.format(name))
                 open_pieces.remove(k)
-            return np.asarray(planned.mechanism.sample(size, generator(k * size)), dtype=np.float64)
+            return planned.mechanism.sample(size, generator(k * size))
 
         return noise
 

@@ -9,6 +9,7 @@ read halfway.
 import inspect
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -161,14 +162,12 @@ class Release:
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
-        # built field by field: asdict would turn the mechanism into a nameless dict
-        out = {name: value for name, value in vars(self).items() if name != "mechanism"}
-        for name in ("linf_sensitivity", "failure", "kind", "mean_runs", "sampling_rate"):
-            if out[name] == getattr(type(self), name):
-                del out[name]
-        parameters = asdict(self.mechanism)
-        out["mechanism"] = {"name": self.mechanism.name, **parameters}
-        return out
+        # built field by field: asdict would turn the mechanism into a nameless dict; what is as
+        # usual is left out
+        usual = {field.name: field.default for field in fields(self)}
+        out = {name: value for name, value in vars(self).items() if value != usual[name]}
+        del out["mechanism"]
+        return {**out, "mechanism": {"name": self.mechanism.name, **asdict(self.mechanism)}}
 
 
 @dataclass(frozen=True)
@@ -223,28 +222,20 @@ class Ledger:
 
 def merge(releases: tuple[Release, ...]) -> tuple[Release, ...]:
     """Releases that differ only in ``count`` become one."""
-    merged: dict[Release, int] = {}
+    merged = Counter[Release]()
     for release in releases:
-        key = replace(release, count=1)
-        merged[key] = merged.get(key, 0) + release.count
+        merged[replace(release, count=1)] += release.count
     return tuple(replace(key, count=count) for key, count in merged.items())
 
 
 def draw(
-    mechanism: Mechanism,
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-    *,
-    count: int = 1,
-    **about: Any,
+    mechanism: Mechanism, shape: tuple[int, ...], rng: np.random.Generator, **about: Any
 ) -> tuple[FloatArray, Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
-    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. All else
-    that is said ``about`` it is a field of ``Release``. Returns (noise, release).
+    All else that is said ``about`` it is a field of ``Release``. Returns (noise, release).
     """
-    coordinates = int(np.prod(shape)) // count
-    release = Release(mechanism=mechanism, coordinates=coordinates, count=count, **about)
+    release = Release(mechanism=mechanism, coordinates=int(np.prod(shape)), count=1, **about)
     return sample(release, rng).reshape(shape), release
 
 
@@ -254,7 +245,7 @@ def sample(release: Release, rng: np.random.Generator) -> FloatArray:
     Count×coordinates numbers, or coordinates numbers for a count of 1.
     """
     shape = (release.coordinates,) if release.count == 1 else (release.count, release.coordinates)
-    return np.asarray(release.mechanism.sample(shape, rng), dtype=np.float64)
+    return release.mechanism.sample(shape, rng)
 
 
 MOST_BYTES = 2_000_000

@@ -39,7 +39,7 @@ class Noise(Config):
     @classmethod
     def amount(cls) -> str:
         """What the amount is called where its kind must be told: an option, a column, a link."""
-        return {"nominal": "nominal_epsilon", "total": "total_epsilon"}.get(cls.kind, cls.kind)
+        return f"{cls.kind}_epsilon" if cls.kind in ("nominal", "total") else cls.kind
 
     @property
     def budget(self) -> Budget | None:
@@ -71,7 +71,7 @@ class _Some(Noise):
         return FAMILIES[self.mechanism]
 
     @property
-    def shape(self) -> dict[str, float]:
+    def shape(self) -> Settings:
         """What the noise needs beside its amount, as far as it is given."""
         given = {name: getattr(self, name) for name in self.family.shape}
         return {name: value for name, value in given.items() if value is not None}
@@ -166,8 +166,7 @@ class TotalEpsilon(_Some):
 
     @property
     def budget(self) -> Budget:
-        shape: Settings = self.shape
-        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
+        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,8 +190,7 @@ class ReleaseSigma(_Some):
 
     @property
     def budget(self) -> GivenSigma:
-        shape: Settings = self.shape
-        return GivenSigma(sigma=self.sigma, delta=self.delta, family=self.mechanism, **shape)
+        return GivenSigma(sigma=self.sigma, delta=self.delta, family=self.mechanism, **self.shape)
 
 
 KINDS: dict[str, type[Noise]] = {

@@ -23,7 +23,7 @@ from tests.app.visits import SWEEP, open_page, shows
 def put(kind: str, spec: Any, state: str, result: Any = None, **others: Any) -> Job:
     """A job of the visitor's in this ``state``."""
     job = Job(kind=kind, specs=(spec,), results=[result], state=state, **others)
-    jobs._box().replace(job)
+    jobs.visit_box().replace(job)
     return job
 
 

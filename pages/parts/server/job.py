@@ -170,7 +170,7 @@ class Box:
         self._former: dict[str, Job] = {}
         self._lock = threading.Lock()
         self.token = ""  # what the visit is known by
-        self.belongings: Mapping[str, Any] = {}
+        self.belongings: Mapping[str, Any] = {}  # what the visit has besides, for as long as these
         self.runs: set[str] = set()  # keys of what was kept of it
 
     def current(self, kind: str) -> Job | None:
@@ -198,7 +198,7 @@ class Box:
             self._jobs[job.kind] = job
 
     def forget(self, name: str) -> None:
-        """Cancel and drop the jobs that see the own set called ``name``."""
+        """Cancel and drop the jobs that see the own set called ``name``, results included."""
         with self._lock:
             seeing = {job for job in self.every() if any(one.name == name for one in job.sets)}
             for job in seeing:

@@ -114,7 +114,7 @@ def remove(name: str) -> None:
     """Forget the set called ``name`` and everything made of it."""
     st.session_state[_SETS] = {key: one for key, one in _of_this_visit().items() if key != name}
     st.session_state.pop(_RUNS, None)
-    jobs.forget_own(name)
+    jobs.visit_box().forget(name)
 
 
 def deselect(name: str) -> None:

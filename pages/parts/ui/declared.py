@@ -117,9 +117,12 @@ def secret_switch(dataset: str) -> bool:
 
 def titles(owners: Iterable[str]) -> dict[str, Titles]:
     """Titles of the choices that the algorithms ``owners`` declare, by the parameters' names."""
-    declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
-    rules = {name: param.rule for one in declarations for name, param in one}
-    return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
+    return {
+        name: param.rule.titled
+        for owner in owners
+        for name, param in parameters(ALGORITHMS[owner].config).items()
+        if isinstance(param.rule, Choice)
+    }
 
 
 # boxes of *Factorization*: of data and chance, and of each algorithm

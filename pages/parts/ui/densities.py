@@ -40,7 +40,7 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
     for m in mechanisms:
-        numbers[m.name] = y = np.asarray(getattr(m, method)(x))
+        numbers[m.name] = y = getattr(m, method)(x)
         if view == "log-density":
             y = np.where(y < _LOWEST_DENSITY, np.nan, y)  # the numbers go on
         look, shape = IDENTITY[m.name], "hv" if m.name == "staircase" else "linear"
@@ -64,7 +64,7 @@ def variance_curve(current: Huber) -> Drawn:
     """
     low = min(0.05, current.alpha)
     alpha, square = np.geomspace(low, 20, 300), current.scale**2
-    value = square * np.asarray(unit_variance(alpha))
+    value = square * unit_variance(alpha)
     look, laplace, gaussian = (IDENTITY[name] for name in ("huber", "laplace", "gaussian"))
     scale = three(current.scale)
     y_title = f"variance at scale s = {scale} (log scale)"
@@ -92,7 +92,7 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
     """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard
     errors of each bar; its numbers; and the samples' variance.
     """
-    samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
+    samples = mechanism.sample(count, np.random.default_rng(seed))
     reach = 5 * mechanism.std
     edges = np.linspace(-reach, reach, 81)
     counts, _ = np.histogram(samples, edges)

@@ -335,8 +335,8 @@ def draw(
     held = held and not question
     config = chart_config(name) if toolbar else {"displayModeBar": False}
     on_screen.add_figure(name, fig, alt)
-    of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None}
-    of["alt"] = on_screen.without_numbers(alt) if held else alt
+    alt = on_screen.without_numbers(alt) if held else alt
+    of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None, "alt": alt}
     drawn = ready(fig, (colour, scale, held))
     if not on_screen.presenting():
         st.plotly_chart(drawn, **of)
@@ -381,11 +381,13 @@ def _offer(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame) -> None:
     """Show the ``numbers`` of a figure, and offer both as files."""
     st.caption(alt)
     on_screen.show_table(numbers, alt, highest=320)
-    offers: dict[str, tuple[str, Callable[[], Any]]] = {
-        "csv": ("Numbers (CSV)", lambda: numbers),
-        "html": ("Figure (HTML)", lambda: page_of(fig, name)),
-    }
+    icon = ":material/download:"
     with st.container(horizontal=True):
-        for kind, (label, make) in offers.items():
-            about = {"key": f"{kind}-{name}", "icon": ":material/download:"}
-            download(label, f"dpmc-{name}.{kind}", make, **about)
+        download("Numbers (CSV)", f"dpmc-{name}.csv", lambda: numbers, key=f"csv-{name}", icon=icon)
+        download(
+            "Figure (HTML)",
+            f"dpmc-{name}.html",
+            lambda: page_of(fig, name),
+            key=f"html-{name}",
+            icon=icon,
+        )

@@ -130,11 +130,11 @@ def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
     ['0.5', '1', '2', '5', '10', '20', 'none']
     """
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    ticks = [m * 10.0**e for e in exponents for m in (1, 2, 5)]
-    ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
-    if len(ticks) < 3:
-        finer = [m * 10.0**e for e in exponents for m in (1, 1.5, 2, 3, 4, 5, 7)]
-        ticks = [x for x in finer if low * 0.999 <= x <= high * 1.001]
+    for digits in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        ticks = [m * 10.0**e for e in exponents for m in digits]
+        ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
+        if len(ticks) >= 3:
+            break
     if len(ticks) > 9:  # a decade each is enough
         ticks = [x for x in ticks if abs(math.log10(x) - round(math.log10(x))) < 1e-9]
     return {
