@@ -123,7 +123,7 @@ def test_what_a_quick_look_ran_is_not_run_again(
     assert app.query_params["run"] in ("quick", ["quick"])
     assert count(own_store) == 2 * (3 + 1)
     another = jobs.Box()
-    monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor
+    monkeypatch.setattr(jobs, "visit_box", lambda: another)  # another visitor
     again = open_page(SWEEP, **wide, run="quick")
     assert again.verdict == app.verdict
     assert not offered(again)
