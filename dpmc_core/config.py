@@ -79,8 +79,7 @@ def parameters(kind: type) -> dict[str, Parameter]:
     >>> parameters(ALSConfig)["rank"].default
     32
     """
-    params: dict[str, Parameter] = _declared(kind)
-    return params
+    return _declared(kind)
 
 
 @cache

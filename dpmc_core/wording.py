@@ -189,7 +189,7 @@ def csv_text(frame: Any, *, index: bool = False) -> str:
     "user,n\\n'=1+1,1\\n-5,-2\\n'@SUM(A1),3\\nann,4\\n"
     """
     shown = not_computed(frame)
-    return str((shown.rename(index=_only_shown) if index else shown).to_csv(index=index))
+    return (shown.rename(index=_only_shown) if index else shown).to_csv(index=index)
 
 
 def not_computed(frame: Any) -> Any:

@@ -22,6 +22,11 @@ from dpmc_core.errors import ParameterError
 Size = int | tuple[int, ...] | None
 
 
+def quantiles(q: FloatArray, sizes: FloatArray) -> FloatArray:
+    """The quantiles of symmetric noise at ``q`` from their ``sizes``; NaN outside [0, 1]."""
+    return np.where((q >= 0) & (q <= 1), np.where(q < 0.5, -sizes, sizes), np.nan)
+
+
 def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
     """The root of ``log f(x) = log target`` for positive, decreasing ``f`` on ``[low, high]``, to
     the last bits.

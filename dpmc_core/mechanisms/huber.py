@@ -26,7 +26,7 @@ from scipy import special
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, quantiles, renyi_of_pieces, solve_decreasing
 
 SQRT2 = math.sqrt(2.0)
 SQRT_2PI = math.sqrt(2 * math.pi)
@@ -134,8 +134,7 @@ def ppf(q: Any, alpha: Any) -> Any:
             np.where(p <= half_core, central_core, central_tail),
             np.where(tail < edge, outer_tail, outer_core),
         )
-    outside = ~((q >= 0) & (q <= 1))
-    return np.where(outside, np.nan, np.where(q < 0.5, -size, size))
+    return quantiles(q, size)
 
 
 def _mills_gap(alpha: Any) -> Any:

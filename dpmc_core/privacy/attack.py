@@ -346,14 +346,15 @@ def attack(
 def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
     """Scores to choose a rule on, and scores to count it on, with the person and without."""
     both: list[FloatArray] = [x[:, None] if x.ndim == 1 else x for x in (with_person, without)]
-    if min(len(x) for x in both) < 8 or both[0].shape[1] != both[1].shape[1]:
+    fewest = min(map(len, both))
+    if fewest < 8 or both[0].shape[1] != both[1].shape[1]:
         raise DataError("An audit needs at least 8 outputs of each dataset, all of one length.")
     if not all(np.isfinite(x).all() for x in both):
         raise DataError(
             "Some released outputs are not finite numbers: nothing can be told from them."
         )
     one = both[0].shape[1] == 1
-    share = _CHOOSING if one and min(len(x) for x in both) >= _PLENTY else 0.5
+    share = _CHOOSING if one and fewest >= _PLENTY else 0.5
     chosen, counted = zip(*(np.split(x, [int(share * len(x))]) for x in both), strict=True)
     if one:
         return tuple(x[:, 0] for x in chosen), tuple(x[:, 0] for x in counted)
@@ -365,7 +366,7 @@ def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
         tuple((x / 2 - middle) / np.where(unit > 0, unit, 1.0) for x in part)
         for part in (fits, picks, counted)
     )
-    weights = linear_scores(fits[0], fits[1])
+    weights = linear_scores(*fits)
     picks, counted = (tuple(x @ weights for x in part) for part in (picks, counted))
     if not all(np.isfinite(x).all() for x in (*picks, *counted)):
         raise DataError("Released outputs differ by more orders of magnitude than numbers hold.")

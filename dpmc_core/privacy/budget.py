@@ -310,8 +310,7 @@ class Curator:
         return planned
 
     def _split(self, name: str, pieces: int) -> Release:
-        fits = pieces > 0 and self._plan[name].coordinates % pieces == 0
-        return self._booked(name, fits=fits)
+        return self._booked(name, fits=pieces > 0 and self._plan[name].coordinates % pieces == 0)
 
     def _pieces(self, name: str, planned: Release, pieces: int) -> Callable[[int], FloatArray]:
         generator, size = generators_of(self._rng), planned.coordinates // pieces

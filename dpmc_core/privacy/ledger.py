@@ -381,7 +381,8 @@ def _mechanism(raw: object) -> Mechanism:
     if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in FAMILIES:
         raise ParameterError("mechanism", "missing" if name is None else name, one_of(FAMILIES))
     # what a ledger says of staircase noise has another name than what makes it
-    given = {n: v for n, v in raw.items() if n != "name"}
+    given = {**raw}
+    del given["name"]
     if name == "staircase" and "epsilon_design" in given:
         given["epsilon"] = given.pop("epsilon_design")
     allowed = inspect.signature(FAMILIES[name]).parameters

@@ -73,8 +73,7 @@ class _Some(Noise):
     @property
     def shape(self) -> Settings:
         """What the noise needs beside its amount, as far as it is given."""
-        given = {name: getattr(self, name) for name in self.family.shape}
-        return {name: value for name, value in given.items() if value is not None}
+        return {} if self.alpha is None else {"alpha": self.alpha}
 
     def consistent(self) -> None:
         if self.alpha is not None and "alpha" not in self.family.shape:

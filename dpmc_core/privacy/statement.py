@@ -101,8 +101,7 @@ class Statement:
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; an infinite ε becomes None."""
-        out: JsonObject = finite({**asdict(self), "label": self.label})
-        return out
+        return finite({**asdict(self), "label": self.label})
 
 
 def state(

@@ -137,8 +137,7 @@ class Job:
         """Seconds left: the expected work that is left, at the pace so far; None at first."""
         done, total = self.progress
         if self.results and hasattr(self.results[-1], "remaining"):
-            left: float | None = self.results[-1].remaining  # it knows what was there at first
-            return left
+            return self.results[-1].remaining  # it knows what was there at first
         if not done or not total:
             return None
         worked, whole = self._work(done), sum(self.expected)

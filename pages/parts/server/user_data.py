@@ -27,8 +27,7 @@ KEYS = (_SETS, _TOKEN, _RUNS, BROUGHT, OPENED)  # of the session's state
 def _of_this_visit() -> Mapping[str, OwnSet]:
     if not jobs.session():  # no visitor's page runs here
         return {}
-    sets: Mapping[str, OwnSet] = st.session_state.get(_SETS, {})
-    return sets
+    return st.session_state.get(_SETS, {})
 
 
 user_datasets.ask(_of_this_visit)
@@ -131,8 +130,7 @@ def runs_for(dataset: str = "") -> Runs:
     """
     if not user_datasets.is_own(dataset):
         return run_store.store()
-    runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
-    return runs
+    return st.session_state.setdefault(_RUNS, PassingRuns())
 
 
 def shown_runs(dataset: str) -> Beside:

@@ -228,7 +228,7 @@ def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
     stored = st.session_state.setdefault(f"{key}-linked", set())
     with suppress(ParameterError):
         if key in st.query_params:
-            linked = float(limit_of(limit).parse(st.query_params[key]))
+            linked = limit_of(limit).parse(st.query_params[key])
             stored.add(linked)
             if st.query_params[key] != f"{linked:g}":  # Streamlit knows it as that alone
                 st.session_state.setdefault(key, linked)
@@ -260,7 +260,7 @@ def toggle(label: str, value: bool, meaning: str = "", *, key: str, **options: A
         on = st.toggle(label, value=value, key=key, width="content", **options)
         if meaning:
             st.markdown("", help=meaning, width="content")
-    return bool(on)
+    return on
 
 
 def settings() -> ExpanderContainer:

@@ -101,8 +101,7 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 
     def to_dict(self) -> JsonObject:
         """The dictionary."""
-        spec: JsonObject = object.__getattribute__(self, "_spec")
-        return spec
+        return object.__getattribute__(self, "_spec")
 
 
 def look() -> Look:
@@ -334,7 +333,7 @@ def draw(
     colour, scale, held = look()
     held = held and not question
     config = chart_config(name) if toolbar else {"displayModeBar": False}
-    on_screen.add_figure(name, fig, alt)
+    on_screen.now().figures[name] = fig, alt
     alt = on_screen.without_numbers(alt) if held else alt
     of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None, "alt": alt}
     drawn = ready(fig, (colour, scale, held))
@@ -352,8 +351,8 @@ def on_white(fig: Any) -> JsonObject:
 
 def page_of(fig: Any, name: str, div_id: str = "figure", **options: Any) -> str:
     """A page with ``fig`` alone, the same each time; ``options`` are passed to Plotly."""
-    fixed = {"config": chart_config(name), "div_id": div_id, "validate": False}
-    return str(pio.to_html(on_white(fig), **fixed, **options))
+    config = chart_config(name)
+    return pio.to_html(on_white(fig), config=config, div_id=div_id, validate=False, **options)
 
 
 def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:

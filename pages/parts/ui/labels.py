@@ -67,8 +67,7 @@ def _shifts(names: Sequence[JsonObject], shares: Sequence[float], room: float) -
     heights = room * np.asarray(shares)
     order = heights.argsort(kind="stable")
     heights[order] = np.subtract(_apart(heights[order], tall[order], room), heights[order])
-    shifts: list[float] = heights.tolist()
-    return shifts
+    return heights.tolist()
 
 
 def wrapped(text: str, characters: int = _CHARACTERS) -> str:
@@ -95,8 +94,7 @@ def _apart(heights: ArrayLike, tall: ArrayLike, room: float) -> list[float]:
     below = tall.cumsum() - (tall + tall[0]) / 2
     low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
     free = isotonic_regression(heights - below).x.clip(low, max(low, high))
-    moved: list[float] = (free + below).tolist()
-    return moved
+    return (free + below).tolist()
 
 
 def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> None:

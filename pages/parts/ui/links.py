@@ -49,10 +49,10 @@ def on_page(path: str, titles: LinkTitles) -> None:
     st.session_state[_DRAWN], st.session_state[_TOLD] = set(), set()
     st.session_state[_LABELS] = {}
     put(st.session_state.pop(_AGAIN, {}), titles)
-    endless = [key for key in st.query_params if not _small(st.query_params[key])]
+    endless = {key: text for key, text in st.query_params.items() if not _small(text)}
     given = {key: st.query_params.get_all(key) for key in st.query_params}
     if endless:  # Streamlit would try to make numbers of them
-        st.session_state[_ENDLESS] = {key: st.query_params[key] for key in endless}
+        st.session_state[_ENDLESS] = endless
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     translated, names = dict[str, str](), dict[str, str]()
     for key, by_name in titles.items():
@@ -107,7 +107,7 @@ def _small(text: str) -> bool:
 
 def current_page() -> str:
     """Name the page that was drawn last."""
-    return str(st.session_state.get(_PAGE, ""))
+    return st.session_state.get(_PAGE, "")
 
 
 def label_of(name: str, label: str) -> None:

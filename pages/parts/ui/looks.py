@@ -124,8 +124,8 @@ BAND_ALPHA = "0.14"  # of bands on a light ground
 
 def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: object) -> None:
     """Fill what lies within ``halves`` of the line through ``x`` and ``y``."""
-    x, y, halves = np.asarray(x), np.asarray(y), np.asarray(halves)
-    r, g, b = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    x, y, halves = map(np.asarray, (x, y, halves))
+    r, g, b = bytes.fromhex(colour[1:])
     fig.add_scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([y + halves, (y - halves)[::-1]]),

@@ -220,11 +220,6 @@ _NO_SETTINGS = {
 }
 
 
-def _untouched() -> bool:
-    """Say whether no setting differs from the usual one: the address holds those that do."""
-    return not set(st.query_params) - _NO_SETTINGS
-
-
 def _example(panel: Panel) -> None:
     """Draw the example; where the settings are others, nobody can take it for theirs."""
     one = panel.example
@@ -248,7 +243,8 @@ def draw_example(one: Example, wanted: tuple[Any, ...], label: str = "Run") -> N
     """
     same = wanted == one.specs
     own = "" if same else ", other settings"
-    same = same or (_untouched() and not one.differs)
+    # the address holds the settings that differ from the usual ones
+    same = same or not (set(st.query_params) - _NO_SETTINGS or one.differs)
     if same:
         about = f":material/info: **{one.name}**{own}: {one.about}."
         st.container(key="about-example").caption(about)
@@ -347,8 +343,8 @@ def _show_ended(panel: Panel, job: jobs.Job) -> None:
     if not same:
         _say_changed(panel.button)
     if standing.state == "done" or not panel.in_store:  # else the page says how much of it is kept
-        whose = st.container(key="whose-run")
-        whose.caption(f":material/check: **Your run**{_about(standing)}.")
+        about = f":material/check: **Your run**{_about(standing)}."
+        st.container(key="whose-run").caption(about)
     if standing.specs == panel.quick:
         note_quick_look(panel.repetitions)
     with st.container(key="results" if same else "results-of-others"):

@@ -49,7 +49,7 @@ class Ahead(Layer):
 
     async def answer(self, scope: Scope) -> Response | None:
         """Send what is on offer under the name that the path ends with."""
-        _, here, name = str(scope["path"]).rpartition(_ROUTE)
+        _, here, name = scope["path"].rpartition(_ROUTE)
         if scope["method"] != "GET" or not here:
             return None
         make = _offers.get(name)
@@ -89,7 +89,7 @@ def hold_made_files(manager: Any) -> None:
                 if len(held) > _MOST_FILES:
                     of_one, oldest = held.popleft()
                     of_one.pop(oldest, None)
-        return str(path)
+        return path
 
     manager.execute_deferred = address
     # for requests for a file that no button makes
