@@ -269,7 +269,7 @@ def _panels(
         split = alive & ~ready
         middle = (low[split] + high[split]) / 2
         low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
-    lows, highs = (np.concatenate([pair[k] for pair in done]) for k in (0, 1))
+    lows, highs = np.concatenate(done, axis=1)
     half = (highs - lows)[:, None] / 2
     nodes = (lows[:, None] + half + half * _NODES).ravel()
     return nodes, (half * _WEIGHTS).ravel()

@@ -96,10 +96,9 @@ class Release:
             limits.check("sensitivity", x) for x in (self.l1_sensitivity, self.l2_sensitivity)
         )
         coordinates = limits.check_int("coordinates", self.coordinates)
-        limits.check_int("count", self.count)
-        limits.check("failure", self.failure)
-        limits.check("sampling_rate", self.sampling_rate)
-        if limits.check("mean_runs", self.mean_runs) > 1 and self.failure:
+        for name in ("count", "failure", "sampling_rate", "mean_runs"):
+            limits.check(name, getattr(self, name))
+        if self.mean_runs > 1 and self.failure:
             raise ParameterError("failure", self.failure, "0 in the best of several runs")
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
             check_choice(name, getattr(self, name), allowed)
@@ -134,18 +133,19 @@ class Release:
                 l1,
                 f"between 1e-12 and 1e12 standard deviations ({self.mechanism.std:g}) of the noise",
             )
-        if isinstance(self.mechanism, Staircase) and l1 > 1e4 * self.mechanism.sensitivity:
-            raise ParameterError(
-                "l1_sensitivity",
-                l1,
-                f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}",
-            )
-        if isinstance(self.mechanism, Staircase) and coordinates > 1:
-            raise ParameterError(
-                "coordinates",
-                coordinates,
-                "1 for staircase noise, whose ε is derived for one number",
-            )
+        if isinstance(self.mechanism, Staircase):
+            if l1 > 1e4 * self.mechanism.sensitivity:
+                raise ParameterError(
+                    "l1_sensitivity",
+                    l1,
+                    f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}",
+                )
+            if coordinates > 1:
+                raise ParameterError(
+                    "coordinates",
+                    coordinates,
+                    "1 for staircase noise, whose ε is derived for one number",
+                )
 
     @property
     def most_uneven(self) -> tuple[tuple[float, int], ...]:

@@ -90,8 +90,8 @@ def numeric(
 ) -> float:
     """Draw ``widget`` over ``limit``; an int for whole numbers."""
     kind: type = int if limit.integer else float
-    low = limit.low + _SMALLEST if limit.open_low else limit.low
-    high = limit.high - _SMALLEST if limit.open_high else limit.high
+    low = limit.low + _SMALLEST * limit.open_low
+    high = limit.high - _SMALLEST * limit.open_high
     value = limit.default if default is None else default
     step = step or (1 if limit.integer else None)
     if widget is st.number_input and not limit.integer:

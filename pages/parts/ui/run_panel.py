@@ -365,16 +365,16 @@ def _about(job: Job) -> str:
     """Say what a finished job ran on, as far as one run is like another."""
     spec = job.specs[0]
     dataset, seed = getattr(spec, "dataset", ""), getattr(spec, "seed", None)
-    parts = []
+    about = ""
     if isinstance(dataset, str) and dataset and not user_datasets.is_own(dataset):
-        parts.append(entry(dataset).title)
+        about += f", {entry(dataset).title}"
     if seed is not None:
-        parts.append(f"seed {seed}")
+        about += f", seed {seed}"
     if job.seconds:  # its thread has ended: one that is cancelled may still wait for a worker
-        parts.append(f"{job.seconds:.1f} s")
+        about += f", {job.seconds:.1f} s"
     if settings.scheduler() and not job.where:
-        parts.append("on the cluster")
-    return "".join(f", {one}" for one in parts)
+        about += ", on the cluster"
+    return about
 
 
 def _say_how_it_ended(panel: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:

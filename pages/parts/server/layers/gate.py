@@ -100,7 +100,7 @@ class Gate(Layer):
                 if not self._coming[visit]:
                     del self._coming[visit]
             return
-        await Response(refusal, 413, media_type="text/plain")(scope, receive, send)
+        await PlainTextResponse(refusal, 413)(scope, receive, send)
 
 
 def _unread(visit: str) -> tuple[int, int, int]:
