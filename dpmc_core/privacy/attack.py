@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray, as_array
+from dpmc_core.arrays import FloatArray, IntArray, as_array
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.privacy.tradeoff import TradeOff
 
@@ -44,7 +43,7 @@ _CANDIDATES = 400  # thresholds that the choosing outputs compare
 
 
 def clopper_pearson(
-    hits: NDArray[np.integer] | FloatArray | float, runs: NDArray[np.integer] | int, error: float
+    hits: IntArray | FloatArray | float, runs: IntArray | int, error: float
 ) -> tuple[FloatArray, FloatArray]:
     """Exact one-sided bounds on a probability (Clopper & Pearson 1934).
 
@@ -304,7 +303,7 @@ def attack(
         raise ParameterError("delta", delta, "at least 0 and below 1")
     if not 0.5 < confidence < 1:
         raise ParameterError("confidence", confidence, limits.LIMITS["confidence"].allowed)
-    chosen, counted = _halves(*(as_array(x) for x in (outputs_in, outputs_out)))
+    chosen, counted = _halves(as_array(outputs_in), as_array(outputs_out))
     error = (1 - confidence) / (1 if claim is None else 2)
     promised, event = choose(chosen, counted, lambda e, n: promise(e, n, delta, error))
     both_promise, both = both_tails(chosen, counted, delta, error)

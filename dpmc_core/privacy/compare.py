@@ -167,20 +167,16 @@ def dpals_counts() -> tuple[DpalsCount, ...]:
         delta = _DELTAS.get(dataset, 1e-5)
         before = (items + 1) / pre**2
         both = items * rounds / 2 * (1 / gram**2 + 1 / right**2) + before
-        ledgers = (
-            dpals_ledger(items, gram, right, pre, rounds, derived=derived)
-            for derived in (False, True)
-        )
-        exact, derived_exact = (tightest(ledger, delta) for ledger in ledgers)
+        released = items, gram, right, pre, rounds
         out.append(
             DpalsCount(
                 dataset=dataset,
                 printed=float(epsilon),
                 theorem=_paper_conversion(items * rounds / (2 * right**2) + before, delta),
                 both=_paper_conversion(both, delta),
-                exact=exact,
+                exact=tightest(dpals_ledger(*released), delta),
                 derived=_paper_conversion(both - before + 2 * items / pre**2, delta),
-                derived_exact=derived_exact,
+                derived_exact=tightest(dpals_ledger(*released, derived=True), delta),
             )
         )
     return tuple(out)

@@ -214,9 +214,27 @@ def _draw_seed(seed: str) -> None:
 
 # what an address may hold besides settings of a run
 _NO_SETTINGS = {
-    *("lesson", "step", "present", "open_all", "tab", "embed", "clip", "user", "list_user"),
-    *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
-    *("question", "f_question", "t_protect", "t_vary", "t_by", "t_view"),
+    "lesson",
+    "step",
+    "present",
+    "open_all",
+    "tab",
+    "embed",
+    "clip",
+    "user",
+    "list_user",
+    "list_enough",
+    "held_user",
+    "f_image",
+    "f_used",
+    "f_document",
+    "f_topic",
+    "question",
+    "f_question",
+    "t_protect",
+    "t_vary",
+    "t_by",
+    "t_view",
 }
 
 
