@@ -15,11 +15,12 @@ exp(±ε), and so does each bracket, γ + (1 − γ)(1 − F): it is a mean of a
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -296,12 +297,12 @@ def _advanced(ledger: Ledger, delta: float) -> Answer:
 def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = False) -> Answer:
     from dp_accounting.rdp import compute_epsilon
 
-    runs = dict.fromkeys((r.mean_runs for r in ledger.releases), np.zeros_like(ORDERS))
+    runs = defaultdict[float, Any](float)
     coarse = coarse or len(ledger.releases) > _MANY
     scores = Counter[float]()  # each choice has one
     for release in ledger.releases:
         one = release.count * release_rdp(release, published=published, coarse=coarse)
-        runs[release.mean_runs] = runs[release.mean_runs] + one
+        runs[release.mean_runs] += one
         scores[release.mean_runs] += release.count * (release.kind == "score")
     total = sum(choice_rdp(rdp, mean, max(scores[mean], 1)) for mean, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)

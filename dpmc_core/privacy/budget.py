@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -159,12 +158,6 @@ def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
     return out
 
 
-@lru_cache(maxsize=256)
-def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
-    relative = Ledger(tuple(part.release(budget) for part in parts))
-    return least_noise(relative, budget.epsilon, budget.delta, fixed=fixed)
-
-
 def plan(
     parts: Mapping[str, Part], budget: Budget | None, fixed: Mapping[str, Release] | None = None
 ) -> dict[str, Release] | None:
@@ -181,8 +174,9 @@ def plan(
     if isinstance(budget, GivenSigma):
         return {**given, **{name: part.release(budget) for name, part in parts.items()}}
     before = Ledger((*budget.spent, *given.values()))
-    calibrated = _planned(tuple(parts.values()), budget, before).releases
-    return {**given, **dict(zip(parts, calibrated, strict=True))}
+    relative = Ledger(tuple(part.release(budget) for part in parts.values()))
+    calibrated = least_noise(relative, budget.epsilon, budget.delta, fixed=before)
+    return {**given, **dict(zip(parts, calibrated.releases, strict=True))}
 
 
 def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:

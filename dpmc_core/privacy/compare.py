@@ -8,7 +8,7 @@ Curves and tables made of ledgers and accounts.
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.account import tightest
@@ -139,7 +139,7 @@ def dpals_ledger(
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def dpals_counts() -> tuple[DpalsCount, ...]:
     """Account for Table 4 of the DPALS paper in five ways.
 

@@ -55,7 +55,7 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
     Runs, studies, audits and rows of papers alike. Replaces (and cancels) the visitor's former job
     of this ``kind``.
     """
-    amounts = [spec.amount for spec in specs]
+    amounts = tuple(spec.amount for spec in specs)
     most = settings.of("DPMC_RESULTS_OF_ONE_MB")
     megabytes = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
     if megabytes > most:
@@ -66,7 +66,7 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
         results=[None] * len(specs),
         progress=(0, sum(amounts)),
         expected=tuple(map(progress.of_one, specs)),
-        amounts=tuple(amounts),
+        amounts=amounts,
     )
 
     counts, box = [0] * len(specs), visit_box()

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from streamlit import runtime
@@ -46,7 +46,7 @@ def warm() -> None:
             _warmed()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _warmed() -> None:
     # apart: whatever stops the one, visits that are over are let go
     for work, name in (

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.wording import JsonObject
 
 LABEL_SIZE = 12  # of names of lines, in pixels
@@ -66,7 +66,7 @@ def _shifts(names: Sequence[JsonObject], shares: Sequence[float], room: float) -
     tall = np.array([_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names])
     heights = room * np.asarray(shares)
     order = heights.argsort(kind="stable")
-    heights[order] = np.subtract(_apart(heights[order], tall[order], room), heights[order])
+    heights[order] = _apart(heights[order], tall[order], room) - heights[order]
     return heights.tolist()
 
 
@@ -81,20 +81,19 @@ def wrapped(text: str, characters: int = _CHARACTERS) -> str:
     return "<br>".join(textwrap.wrap(text, characters, break_long_words=False))
 
 
-def _apart(heights: ArrayLike, tall: ArrayLike, room: float) -> list[float]:
+def _apart(heights: FloatArray, tall: IntArray, room: float) -> FloatArray:
     """Move sorted ``heights`` as little as needed so that names ``tall`` pixels high do not meet.
 
     All stay between 0 and ``room``, if they fit. Pooled neighbours stand around their mean
     (isotonic regression of the heights less the room that the names below need).
     """
-    heights, tall = np.asarray(heights), np.asarray(tall)
     if not heights.size:
-        return []
+        return heights
     # the middle of each above that of the lowest, where all stand as close as they may
     below = tall.cumsum() - (tall + tall[0]) / 2
     low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
     free = isotonic_regression(heights - below).x.clip(low, max(low, high))
-    return (free + below).tolist()
+    return free + below
 
 
 def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> None:

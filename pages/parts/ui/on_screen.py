@@ -106,10 +106,10 @@ def begin(title: str, place: DeltaGenerator) -> None:
 
 def verdict(sentence: str) -> None:
     """Write the page's verdict: one sentence (Markdown) from the numbers on screen."""
-    shown, written = now(), writer()
+    shown, text = now(), writer()(sentence)
     if shown.place is not None:
-        shown.sentences.append(written(sentence))
-        shown.place.markdown(unbroken(written(sentence)))
+        shown.sentences.append(text)
+        shown.place.markdown(unbroken(text))
 
 
 def unbroken(sentence: str) -> str:
