@@ -115,4 +115,4 @@ def check(name: str, value: object) -> float:
 
 def check_int(name: str, value: object) -> int:
     """As ``check``, returning an ``int``; a fraction is refused, never rounded."""
-    return int(LIMITS[name].check(value))
+    return int(check(name, value))

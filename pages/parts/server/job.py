@@ -21,7 +21,7 @@ class Held:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sizes: weakref.WeakKeyDictionary[object, float] = weakref.WeakKeyDictionary()
+        self._sizes = weakref.WeakKeyDictionary[object, float]()
 
     @property
     def megabytes(self) -> float:
@@ -170,7 +170,7 @@ class Box:
         self._lock = threading.Lock()
         self.token = ""  # what the visit is known by
         self.belongings: Mapping[str, Any] = {}  # what the visit has besides, for as long as these
-        self.runs: set[str] = set()  # keys of what was kept of it
+        self.runs = set[str]()  # keys of what was kept of it
 
     def current(self, kind: str) -> Job | None:
         """The latest job of this kind."""

@@ -104,7 +104,7 @@ def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) ->
     """What the function that begins ``spec`` returns in a worker of the ``lane``, when this
     visitor's turn has come.
     """
-    future: Future[Any] = Future()
+    future = Future[Any]()
     left = threading.Event()
 
     def work(worker: Worker) -> None:

@@ -32,7 +32,7 @@ _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()
-_last_sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
+_last_sessions = weakref.WeakSet[Any]()  # sessions at the last look
 
 
 def warm() -> None:

@@ -24,7 +24,7 @@ from pages.parts.ui.on_screen import download
 
 Made = TypeVar("Made")
 _MOST = 24  # figures of one result
-_of_results: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+_of_results = WeakKeyDictionary[Any, dict[Any, Any]]()
 
 
 def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -176,8 +176,7 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
 
 def _dressed(spec: JsonObject, colour: str, small: int) -> JsonObject:
     """``spec``, a figure as a dictionary, in its template."""
-    layout = spec["layout"] | {"template": _template(colour, small)}
-    return {**spec, "layout": layout}
+    return {**spec, "layout": spec["layout"] | {"template": _template(colour, small)}}
 
 
 def _changed(part: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:

@@ -75,7 +75,7 @@ FACTORIZATIONS: dict[str, Identity] = {
 BASELINE = "#888888"  # on both grounds
 BEST = Identity("best baseline", BASELINE, "dot", width=1.5)
 
-LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
+LETTERS = tuple("ABCDEF")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
 SOME_NOISE = {name: NOISES[name] for name in RUN_FAMILIES}
 # ε of the slider, evenly spaced on a logarithmic scale

@@ -59,7 +59,7 @@ class _File:
             return self.encoded[encoding]
 
 
-_later: SimpleQueue[_File] = SimpleQueue()  # what is to be compressed again
+_later = SimpleQueue[_File]()  # what is to be compressed again
 
 
 def hold_back(seconds: float) -> None:

@@ -46,7 +46,7 @@ class Gate(Layer):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._open = 0
-        self._coming: Counter[str] = Counter()  # bytes on their way, by visit
+        self._coming = Counter[str]()  # bytes on their way, by visit
 
     async def answer(self, scope: Scope) -> ASGIApp | None:
         """Take a file or refuse it; show nobody a page where there is no room for a visit."""

@@ -24,7 +24,7 @@ from pages.parts.server.layers.layer import Layer
 _ROUTE = "/ahead/"
 _MOST_OFFERS = 500  # offers that are remembered
 _MOST_FILES = 40  # files that are held at once for all visits, the latest
-_offers: OrderedDict[str, Callable[[], str]] = OrderedDict()
+_offers = OrderedDict[str, Callable[[], str]]()
 _changing = Lock()
 
 
@@ -73,7 +73,7 @@ def hold_made_files(manager: Any) -> None:
     inside of ``manager``: tests hold that it is there.
     """
     make = manager.execute_deferred
-    held: deque[Any] = deque()
+    held = deque[Any]()
 
     def address(name: str) -> str:
         button = manager._deferred_callables.get(name, {})
