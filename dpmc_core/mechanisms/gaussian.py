@@ -5,7 +5,7 @@ The normal law and its exact scalar privacy. It has no finite pure ε.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -26,9 +26,9 @@ class Gaussian(Mechanism):
     """
 
     scale: float
-    name: ClassVar[str] = "gaussian"
-    title: ClassVar[str] = "Gaussian"
-    pure: ClassVar[bool] = False
+    name = "gaussian"
+    title = "Gaussian"
+    pure = False
 
     def _logpdf(self, t: FloatArray) -> Any:
         return -0.5 * t**2 - LOG_SQRT_2PI

@@ -18,7 +18,7 @@ closed forms are used where they keep their digits.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -289,10 +289,10 @@ class Huber(Mechanism):
 
     alpha: float
     scale: float = 1.0
-    name: ClassVar[str] = "huber"
-    title: ClassVar[str] = "Huber"
-    shape: ClassVar[tuple[str, ...]] = ("alpha",)
-    vector_bounds: ClassVar[bool] = True
+    name = "huber"
+    title = "Huber"
+    shape = ("alpha",)
+    vector_bounds = True
 
     def _logpdf(self, t: FloatArray) -> Any:
         return logpdf(t, self.alpha)

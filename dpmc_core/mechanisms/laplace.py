@@ -5,7 +5,7 @@ The Laplace law and its exact scalar privacy. Density exp(−|x|/b)/(2b).
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,9 @@ class Laplace(Mechanism):
     """
 
     scale: float
-    name: ClassVar[str] = "laplace"
-    title: ClassVar[str] = "Laplace"
-    vector_bounds: ClassVar[bool] = True
+    name = "laplace"
+    title = "Laplace"
+    vector_bounds = True
 
     def _logpdf(self, t: FloatArray) -> Any:
         return -np.abs(t) - math.log(2)

@@ -8,7 +8,7 @@ geometric tail.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -50,10 +50,10 @@ class Staircase(Mechanism):
     epsilon_design: float
     sensitivity: float
     gamma: float
-    name: ClassVar[str] = "staircase"
-    title: ClassVar[str] = "Staircase"
-    shape: ClassVar[tuple[str, ...]] = ("gamma",)
-    in_runs: ClassVar[bool] = False
+    name = "staircase"
+    title = "Staircase"
+    shape = ("gamma",)
+    in_runs = False
 
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)

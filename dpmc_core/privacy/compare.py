@@ -53,7 +53,7 @@ def variance_curve(
     an upper bound that may be a fifth too large, where Gaussian noise is counted exactly. For
     pictures: ``calibrate.least_noise`` is sharper.
     """
-    ledgers = (
+    return tuple(
         least_noise(
             Ledger((replace(release, count=count),)),
             epsilon,
@@ -62,9 +62,10 @@ def variance_curve(
             coarse=True,
             quick=True,
         )
+        .releases[0]
+        .mechanism.variance
         for count in counts
     )
-    return tuple(ledger.releases[0].mechanism.variance for ledger in ledgers)
 
 
 @dataclass(frozen=True, kw_only=True)

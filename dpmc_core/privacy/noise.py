@@ -56,7 +56,7 @@ class Noise(Config):
 class NoNoise(Noise):
     """No noise at all."""
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class ReleaseVariance(_Some):
     Huber noise without ``alpha`` follows the papers' rule (``papers_huber``).
     """
 
-    kind: ClassVar[str] = "variance"
+    kind = "variance"
     variance: Annotated[
         float,
         Limit(
@@ -116,7 +116,7 @@ class ReleaseVariance(_Some):
 class NominalEpsilon(_Some):
     """The nominal ε of one release (or round), as published: not a guarantee."""
 
-    kind: ClassVar[str] = "nominal"
+    kind = "nominal"
     epsilon: Annotated[
         float,
         Limit(
@@ -155,7 +155,7 @@ class RoundEpsilon(NominalEpsilon):
 class TotalEpsilon(_Some):
     """The total ε of the whole run at ``delta``."""
 
-    kind: ClassVar[str] = "total"
+    kind = "total"
     epsilon: Annotated[
         float,
         Limit(
@@ -172,7 +172,7 @@ class TotalEpsilon(_Some):
 class ReleaseSigma(_Some):
     """σ of every release, in units of what its terms are clipped to: ε is what comes of it."""
 
-    kind: ClassVar[str] = "sigma"
+    kind = "sigma"
     sigma: Annotated[
         float,
         Limit(

@@ -146,8 +146,12 @@ def of_ledger(ledger: Ledger) -> TradeOff:
         return of_mechanism(first.mechanism, first.l1_sensitivity)
     with suppress(NotApplicable, ArithmeticError, MemoryError):
         return _from_distribution(ledger)
-    answers = [answer for delta in _DELTAS for answer in account(ledger, delta)]
-    pairs = [(a.epsilon, a.delta) for a in answers if math.isfinite(a.epsilon)]
+    pairs = [
+        (answer.epsilon, answer.delta)
+        for delta in _DELTAS
+        for answer in account(ledger, delta)
+        if math.isfinite(answer.epsilon)
+    ]
     epsilons, deltas = zip(*pairs, strict=True)
     return of_profile(epsilons, deltas, how="the tightest ε at a few δ")
 

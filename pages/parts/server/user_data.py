@@ -74,9 +74,11 @@ def linked(*holds: str) -> dict[str, str]:
     """What a link may call a set of the catalogue (by name, or by title as when it was here or was
     not) → its title in the ``menu``.
     """
-    titles = catalogue(*holds)
-    calls = {name: (name, entry(name).title, _to_get(entry(name))) for name in titles}
-    return {call: titles[name] for name in titles for call in calls[name]}
+    return {
+        call: title
+        for name, title in catalogue(*holds).items()
+        for call in (name, entry(name).title, _to_get(entry(name)))
+    }
 
 
 def name_of(kind: str) -> str:

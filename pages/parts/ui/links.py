@@ -163,8 +163,15 @@ def declaration(name: str) -> Parameter:
     owner, dot, field = name.rpartition(".")
     if not dot:
         return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
-    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec}
-    kinds |= {"images": ImageData, "ratings": RatingsData, "model": ModelPlan, "project": Project}
+    kinds: dict[str, type] = {
+        **KINDS,
+        "round": RoundEpsilon,
+        "plan": PlanSpec,
+        "images": ImageData,
+        "ratings": RatingsData,
+        "model": ModelPlan,
+        "project": Project,
+    }
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
     return parameters(kind)[field]
 
