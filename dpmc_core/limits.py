@@ -95,7 +95,7 @@ class Limit:
             raise ParameterError(self.name, text, self.allowed) from None
 
 
-LIMITS: dict[str, Limit] = {
+LIMITS = {
     name: typed(Limit, {"name": name, **given}, f"data/limits.toml, {name}")
     for name, given in facts("limits").items()
 }

@@ -89,7 +89,7 @@ def numeric(
     **options: Any,
 ) -> float:
     """Draw ``widget`` over ``limit``; an int for whole numbers."""
-    kind: type = int if limit.integer else float
+    kind = int if limit.integer else float
     low = limit.low + _SMALLEST * limit.open_low
     high = limit.high - _SMALLEST * limit.open_high
     value = limit.default if default is None else default

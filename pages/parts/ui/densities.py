@@ -22,7 +22,7 @@ from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, Identity, curve, inte
 _LOWEST_DENSITY = 1e-12
 
 
-VIEWS: dict[str, tuple[str, str]] = {
+VIEWS = {
     "density": ("density (1 / unit of the number)", "pdf"),
     "log-density": ("density, log scale (1 / unit of the number)", "pdf"),
     "cdf": ("P(noise ≤ x)", "cdf"),

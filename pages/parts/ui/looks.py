@@ -43,7 +43,7 @@ _LOOKS = (
     ("#E69F00", "longdashdot", "star"),
     ("#56B4E9", "5px 2px", "hexagon"),
 )
-IDENTITY: dict[str, Identity] = {
+IDENTITY = {
     **{
         name: Identity(family.title, *_LOOKS[i % len(_LOOKS)])
         for i, (name, family) in enumerate(FAMILIES.items())
@@ -61,7 +61,7 @@ LINES = (
     ("#B5563F", "longdashdot", "hexagon"),
 )
 # of algorithms that factorize
-FACTORIZATIONS: dict[str, Identity] = {
+FACTORIZATIONS = {
     "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
     "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),
     "robust-nmf": Identity("Robust NMF, not private", "#009E73", "dot", "diamond"),
