@@ -192,7 +192,7 @@ def _delta_by_quadrature(starts: FloatArray, alpha: float, shift: float) -> Floa
     areas = np.empty(panels.size)
     blocks = np.searchsorted(np.cumsum(panels), np.arange(0, panels.sum(), _BLOCK), side="right")
     for of in np.split(np.arange(panels.size), blocks[1:]):
-        first = np.concatenate([[0], np.cumsum(panels[of])[:-1]]).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(panels[of])[:-1]])
         place = np.arange(panels[of].sum()) - np.repeat(first, panels[of])
         half = np.repeat(width[of], panels[of])[:, None] / 2
         x = np.repeat(edges[of], panels[of])[:, None] + half * (2 * place[:, None] + 1 + _FEW_NODES)
