@@ -10,8 +10,16 @@ from types import ModuleType
 __version__ = "0.1.0"
 
 _ROOMS = (
-    *("mechanisms", "privacy", "completion", "factorization", "datasets", "metrics"),
-    *("experiments", "planning", "partitioned", "estimators"),
+    "mechanisms",
+    "privacy",
+    "completion",
+    "factorization",
+    "datasets",
+    "metrics",
+    "experiments",
+    "planning",
+    "partitioned",
+    "estimators",
 )
 
 

@@ -17,14 +17,16 @@ def start() -> int:
     Ctrl-C and a request to terminate are answered with one word at any moment, and what a run has
     computed so far is printed where there is something to print.
     """
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    heeded = [number for number, handler in handlers.items() if handler != signal.SIG_IGN]
-    for number in heeded:  # not what runs in the background and ignores Ctrl-C
+    heeded = [  # not what runs in the background and ignores Ctrl-C
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) != signal.SIG_IGN
+    ]
+    for number in heeded:
         signal.signal(number, _leave)
-    code = STOPPED
     with suppress(KeyboardInterrupt):
-        code = _run(heeded)
-    return code
+        return _run(heeded)
+    return STOPPED
 
 
 def _leave(number: int, _: Any) -> None:

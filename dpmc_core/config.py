@@ -11,10 +11,10 @@ import json
 from collections.abc import Hashable
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache, cached_property
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
-from dpmc_core.errors import ParameterError, one_of
+from dpmc_core.errors import check_choice, one_of
 from dpmc_core.limits import Limit
 
 Settings = dict[str, Any]  # names of parameters and their values
@@ -28,6 +28,11 @@ class Choice:
     meaning: str
     label: str = ""  # what its box on a page is called; without one it has none of its own
     titles: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """What would be accepted, in words."""
+        return one_of(self.names)
 
     @property
     def titled(self) -> dict[str, str]:
@@ -44,18 +49,6 @@ class Parameter:
     default: Any
     optional: bool
 
-    @property
-    def meaning(self) -> str:
-        """What it is, in one line."""
-        return self.rule.meaning
-
-    @property
-    def allowed(self) -> str:
-        """What would be accepted, in words."""
-        if isinstance(self.rule, Limit):
-            return self.rule.allowed
-        return one_of(self.rule.names)
-
     @cached_property
     def _limit(self) -> Limit:
         """The rule of a number, with the parameter's own name in its sentences."""
@@ -71,8 +64,7 @@ class Parameter:
         if value is None and self.optional:
             return None
         if isinstance(self.rule, Choice):
-            if not isinstance(value, str) or value not in self.rule.names:
-                raise ParameterError(self.name, value, self.allowed)
+            check_choice(self.name, value, self.rule.names)
             return value
         number = self._limit.check(value)
         return int(number) if self.rule.integer else number
@@ -93,8 +85,7 @@ def parameters(kind: type) -> dict[str, Parameter]:
     >>> parameters(ALSConfig)["rank"].default
     32
     """
-    params: dict[str, Parameter] = _declared(kind)
-    return params
+    return _declared(kind)
 
 
 @cache
@@ -103,9 +94,10 @@ def _declared(kind: Hashable) -> dict[str, Parameter]:
     hints = get_type_hints(declared, include_extras=True)
     params = {}
     for field in fields(declared):
-        hint, optional = hints[field.name], False
-        if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
-            hint, optional = next(x for x in get_args(hint) if x is not NoneType), True
+        hint = hints[field.name]
+        optional = NoneType in get_args(hint)
+        if optional:
+            hint = next(x for x in get_args(hint) if x is not NoneType)
         rules = [x for x in getattr(hint, "__metadata__", ()) if isinstance(x, (Limit, Choice))]
         if rules:
             default = None if field.default is MISSING else field.default

@@ -39,7 +39,7 @@ def one_of(names: Iterable[str]) -> str:
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise ``ParameterError`` unless ``value`` is one of the ``allowed`` names."""
     names = tuple(allowed)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         raise ParameterError(name, value, one_of(names))
 
 

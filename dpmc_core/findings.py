@@ -79,7 +79,7 @@ class Standings:
     @classmethod
     def of(cls, line: Iterable[tuple[float, Comparison]]) -> Self:
         """Of a line's places, each with its difference from the baseline."""
-        kinds: dict[str, list[float]] = {k: [] for k in ("better", "worse", "unclear", "single")}
+        kinds = {k: list[float]() for k in ("better", "worse", "unclear", "single")}
         for x, apart in line:
             clear = "better" if apart.better else "worse" if apart.worse else "unclear"
             kinds[clear if apart.pairs > 1 else "single"].append(x)

@@ -54,16 +54,13 @@ class Limit:
     def allowed(self) -> str:
         """The range in words, as error messages and help texts give it."""
         kind = "a whole number" if self.integer else "a number"
-        low, high = f"{self.low:.10g}", f"{self.high:.10g}"
-        if self.integer:
-            low, high = f"{int(self.low)}", f"{int(self.high)}"
+        digits = ".0f" if self.integer else ".10g"
+        low, high = format(self.low, digits), format(self.high, digits)
+        start = f"{'above' if self.open_low else 'at least'} {low}"
         if math.isinf(self.high):
-            bound = "above" if self.open_low else "at least"
-            return f"{kind} {bound} {low}"
+            return f"{kind} {start}"
         if self.open_low or self.open_high:
-            start = f"above {low}" if self.open_low else f"at least {low}"
-            end = f"below {high}" if self.open_high else f"at most {high}"
-            return f"{kind} {start} and {end}"
+            return f"{kind} {start} and {'below' if self.open_high else 'at most'} {high}"
         return f"{kind} from {low} to {high}"
 
     def check(self, value: Any) -> float:
@@ -98,7 +95,7 @@ class Limit:
             raise ParameterError(self.name, text, self.allowed) from None
 
 
-LIMITS: dict[str, Limit] = {
+LIMITS = {
     name: typed(Limit, {"name": name, **given}, f"data/limits.toml, {name}")
     for name, given in facts("limits").items()
 }
@@ -118,4 +115,4 @@ def check(name: str, value: object) -> float:
 
 def check_int(name: str, value: object) -> int:
     """As ``check``, returning an ``int``; a fraction is refused, never rounded."""
-    return int(LIMITS[name].check(value))
+    return int(check(name, value))

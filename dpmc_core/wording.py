@@ -11,7 +11,7 @@ import re
 import tomllib
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from dpmc_core.paths import DATA
@@ -51,7 +51,7 @@ class Printed:
         return float(f"{0.5 * 10.0 ** (int(exponent or 0) - digits):.12g}")
 
 
-@lru_cache(maxsize=1)
+@cache
 def printed() -> tuple[Printed, ...]:
     """All of them, in the order of the file."""
     with _FILE.open(encoding="utf-8", newline="") as file:
@@ -189,7 +189,7 @@ def csv_text(frame: Any, *, index: bool = False) -> str:
     "user,n\\n'=1+1,1\\n-5,-2\\n'@SUM(A1),3\\nann,4\\n"
     """
     shown = not_computed(frame)
-    return str((shown.rename(index=_only_shown) if index else shown).to_csv(index=index))
+    return (shown.rename(index=_only_shown) if index else shown).to_csv(index=index)
 
 
 def not_computed(frame: Any) -> Any:

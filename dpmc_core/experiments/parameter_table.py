@@ -58,7 +58,9 @@ def _rows(params: dict[str, Parameter]) -> Iterator[str]:
         if isinstance(p.default, float):
             start = f"{p.default:g}"
         title = f"`{name}` = {start}" if start else f"`{name}`"
-        yield from wrap(f"- {title}: {p.meaning}; {p.allowed}", 100, subsequent_indent="  ")
+        yield from wrap(
+            f"- {title}: {p.rule.meaning}; {p.rule.allowed}", 100, subsequent_indent="  "
+        )
     yield ""
 
 

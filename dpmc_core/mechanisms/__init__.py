@@ -5,7 +5,7 @@ Noise for one number, its law, its sampler and its exact scalar privacy.
 
 from dpmc_core.mechanisms.base import Mechanism
 from dpmc_core.mechanisms.gaussian import Gaussian, textbook_gaussian_epsilon
-from dpmc_core.mechanisms.huber import Huber, alpha_with_variance
+from dpmc_core.mechanisms.huber import Huber
 from dpmc_core.mechanisms.laplace import Laplace
 from dpmc_core.mechanisms.staircase import Staircase
 
@@ -20,6 +20,5 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "Staircase",
-    "alpha_with_variance",
     "textbook_gaussian_epsilon",
 ]

@@ -9,22 +9,22 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import Field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import ParameterError
 
 Size = int | tuple[int, ...] | None
 
 
-def as_array(x: ArrayLike) -> FloatArray:
-    """``x`` as a float64 array (a copy only when needed)."""
-    return np.asarray(x, dtype=np.float64)
+def quantiles(q: FloatArray, sizes: FloatArray) -> FloatArray:
+    """The quantiles of symmetric noise at ``q`` from their ``sizes``; NaN outside [0, 1]."""
+    return np.where((q >= 0) & (q <= 1), np.where(q < 0.5, -sizes, sizes), np.nan)
 
 
 def solve_decreasing(f: Any, target: float, low: float, high: float) -> float:
@@ -66,10 +66,9 @@ class Mechanism(ABC):
     title: ClassVar[str]
     # what ``with_variance`` takes beside the variance, and ``with_epsilon`` beside ε and Δ
     shape: ClassVar[tuple[str, ...]] = ()
-    # False: no finite pure ε, and ``with_epsilon`` takes a ``delta`` as well
+    # False: no finite pure ε, and ``with_epsilon`` takes a ``delta`` as well; its privacy depends
+    # on the ℓ2 norm of the shift of a vector, and not on the ℓ1 norm
     pure: ClassVar[bool] = True
-    # the norm of the shift of a vector on which its privacy depends
-    norm: ClassVar[Literal[1, 2]] = 1
     # whether the vector bounds of docs/huber-composition.md are proved for it: log-concave, its
     # divergence convex in the shift. Otherwise vectors are counted by their pure ε alone
     vector_bounds: ClassVar[bool] = False
@@ -303,15 +302,16 @@ def exp_minus_linear(x: Any) -> Any:
     >>> float(exp_minus_linear(1e-9))
     5.000000001666667e-19
     """
-    x = np.asarray(x, dtype=np.float64)
-    near = np.where(np.abs(x) <= 0.5, x, 0.0)
+    x = as_array(x)
+    is_near = np.abs(x) <= 0.5
+    near = np.where(is_near, x, 0.0)
     term = near.copy()
     total = np.zeros_like(near)
     for k in range(2, _TERMS):
         term = term * near / k
         total = total + term
-    far = np.where(np.abs(x) <= 0.5, 1.0, x)
-    return np.where(np.abs(x) <= 0.5, total, np.expm1(far) - far)[()]
+    far = np.where(is_near, 1.0, x)
+    return np.where(is_near, total, np.expm1(far) - far)[()]
 
 
 def renyi_of_pieces(order: float, log_p: FloatArray, loss: FloatArray) -> float:

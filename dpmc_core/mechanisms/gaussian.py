@@ -5,7 +5,7 @@ The normal law and its exact scalar privacy. It has no finite pure ε.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
@@ -26,10 +26,9 @@ class Gaussian(Mechanism):
     """
 
     scale: float
-    name: ClassVar[str] = "gaussian"
-    title: ClassVar[str] = "Gaussian"
-    pure: ClassVar[bool] = False
-    norm: ClassVar[Literal[1, 2]] = 2
+    name = "gaussian"
+    title = "Gaussian"
+    pure = False
 
     def _logpdf(self, t: FloatArray) -> Any:
         return -0.5 * t**2 - LOG_SQRT_2PI
@@ -99,12 +98,11 @@ def _erfcx_drop(x: FloatArray, step: float) -> FloatArray:
     For a small step as the integral of −erfcx′(t) = 2/√π − 2t·erfcx(t).
     """
     if step > 1e-2:
-        return np.asarray(special.erfcx(x) - special.erfcx(x + step))
+        return special.erfcx(x) - special.erfcx(x + step)
     nodes, weights = np.polynomial.legendre.leggauss(6)
     t = x[..., None] + step * (1 + nodes) / 2
-    return np.asarray(
-        step / 2 * np.sum(weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t)), axis=-1)
-    )
+    drop = weights * (2 / math.sqrt(math.pi) - 2 * t * special.erfcx(t))
+    return step / 2 * np.sum(drop, axis=-1)
 
 
 def textbook_gaussian_epsilon(

@@ -108,11 +108,12 @@ def release_on_grid(
             value,
             f"a finite number within ±{most:g}, the range of this grid (a larger step has more)",
         )
-    steps = math.ceil(Fraction(limits.check("sensitivity", sensitivity)) / Fraction(step))
-    rounded = math.floor(Fraction(value) / Fraction(step) + Fraction(1, 2))
-    noisy = rounded + _draw(_law(mechanism, Fraction(step)), randbelow)
+    exact = Fraction(step)
+    steps = math.ceil(Fraction(limits.check("sensitivity", sensitivity)) / exact)
+    rounded = math.floor(Fraction(value) / exact + Fraction(1, 2))
+    noisy = rounded + _draw(_law(mechanism, exact), randbelow)
     noisy = max(-_MOST_STEPS, min(_MOST_STEPS, noisy))
-    moved = float(steps * Fraction(step))
+    moved = float(steps * exact)
     pure = mechanism.epsilon(moved)
     rho = (moved / mechanism.std) ** 2 / 2 if isinstance(mechanism, Gaussian) else pure**2 / 2
     return GridRelease(value=noisy * step, step=step, sensitivity=moved, epsilon=pure, rho=rho)
@@ -145,13 +146,13 @@ def _law(mechanism: Mechanism, step: Fraction) -> Law:
     With u = k·step/scale and a tangent of slope r to ρ at u = r: ρ(u) ≥ r·u − r²/2, so e^{−ρ} is
     e^{−ru} times a probability times a constant.
     """
-    if isinstance(mechanism, Laplace):
-        return step / Fraction(mechanism.scale), lambda k: Fraction(0)
-    if not isinstance(mechanism, (Huber, Gaussian)):
+    if not isinstance(mechanism, (Huber, Laplace, Gaussian)):
         raise ParameterError(
             "mechanism", mechanism.name, "huber, laplace or gaussian for sampling on a grid"
         )
     unit = step / Fraction(mechanism.scale)
+    if isinstance(mechanism, Laplace):
+        return unit, lambda k: Fraction(0)
     alpha = Fraction(mechanism.alpha) if isinstance(mechanism, Huber) else None
     r = Fraction(1) if alpha is None else min(alpha, Fraction(1))
 

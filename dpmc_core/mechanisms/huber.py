@@ -18,15 +18,15 @@ closed forms are used where they keep their digits.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import special
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing
+from dpmc_core.mechanisms.base import Mechanism, quantiles, renyi_of_pieces, solve_decreasing
 
 SQRT2 = math.sqrt(2.0)
 SQRT_2PI = math.sqrt(2 * math.pi)
@@ -103,7 +103,9 @@ def logcdf(t: Any, alpha: Any) -> Any:
     with np.errstate(under="ignore", invalid="ignore"):
         tail = alpha * (np.minimum(left, -alpha) + 0.5 * alpha) - np.log(alpha * z)
         centre = np.log(SQRT_2PI / z) + np.logaddexp(
-            special.log_ndtr(np.maximum(left, -alpha)), _log_mills_gap(alpha)
+            special.log_ndtr(np.maximum(left, -alpha)),
+            # at α above 1e7 nothing is left of the gap, and it does not matter
+            np.log(np.maximum(_scaled_mills_gap(alpha), 1e-300)) - 0.5 * np.square(alpha),
         )
         lower = np.where(left < -alpha, tail, centre)
         return np.where(np.asarray(t) <= 0, lower, np.log1p(-np.exp(lower)))
@@ -116,8 +118,7 @@ def ppf(q: Any, alpha: Any) -> Any:
     keep their digits; further out from the tail mass. Each of the two has a Gaussian and an
     exponential part.
     """
-    q = np.asarray(q, dtype=np.float64)
-    alpha = np.asarray(alpha, dtype=np.float64)
+    q, alpha = as_array(q), as_array(alpha)
     z = normaliser(alpha)
     edge = np.exp(-0.5 * np.square(alpha)) / (alpha * z)  # mass of one tail, thesis eq. B.23
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,49 +134,12 @@ def ppf(q: Any, alpha: Any) -> Any:
             np.where(p <= half_core, central_core, central_tail),
             np.where(tail < edge, outer_tail, outer_core),
         )
-    outside = ~((q >= 0) & (q <= 1))
-    return np.where(outside, np.nan, np.where(q < 0.5, -size, size))
-
-
-def sample(alpha: float, size: int, rng: np.random.Generator) -> FloatArray:
-    """``size`` draws: each is in the tails with their probability, there α + an exponential, else a
-    truncated normal.
-
-    Exact in real arithmetic and unlimited in range (inverse-CDF sampling from a 53-bit uniform
-    stops near ±F⁻¹(1e-16)). The truncated normal is drawn by rejection from a normal (α ≥ 1) or a
-    uniform (α < 1), both with acceptance above 0.6.
-    """
-    tail = rng.random(size) >= float(core_mass(alpha))
-    out = np.empty(size)
-    n_tail = int(np.count_nonzero(tail))
-    beyond = alpha + rng.standard_exponential(n_tail) / alpha
-    out[tail] = np.where(rng.random(n_tail) < 0.5, -beyond, beyond)
-    core = np.empty(size - n_tail)
-    filled = 0
-    acceptance = float(special.erf(alpha / SQRT2)) if alpha >= 1 else 0.6
-    while filled < core.size:
-        n = int((core.size - filled) / acceptance * 1.02) + 16
-        if alpha >= 1:
-            draw = rng.standard_normal(n)
-            accepted = draw[np.abs(draw) <= alpha]
-        else:
-            draw = rng.uniform(-alpha, alpha, n)
-            accepted = draw[rng.random(n) <= np.exp(-0.5 * draw * draw)]
-        accepted = accepted[: core.size - filled]
-        core[filled : filled + accepted.size] = accepted
-        filled += accepted.size
-    out[~tail] = core
-    return out
+    return quantiles(q, size)
 
 
 def _mills_gap(alpha: Any) -> Any:
     """c(α) = φ(α)/α − Φ(−α) > 0, from scaled complementary error functions."""
     return np.exp(-0.5 * np.square(alpha)) * _scaled_mills_gap(alpha)
-
-
-def _log_mills_gap(alpha: Any) -> Any:
-    # at α above 1e7 nothing is left of the difference, and it does not matter
-    return np.log(np.maximum(_scaled_mills_gap(alpha), 1e-300)) - 0.5 * np.square(alpha)
 
 
 def _scaled_mills_gap(alpha: Any) -> Any:
@@ -200,28 +164,11 @@ def loss_inverse(epsilon: Any, alpha: float, shift: float) -> Any:
     ε when d > 2α; otherwise x = α − √(2(αd − ε)).
     """
     a, d = alpha, shift
-    eps = np.asarray(epsilon, dtype=np.float64)
+    eps = as_array(epsilon)
     last = a - np.sqrt(2 * np.maximum(a * d - eps, 0.0))
     if d <= 2 * a:
         return np.where(eps <= a * d - d * d / 2, eps / d - d / 2, last)
     return np.where(eps <= a * d - 2 * a * a, (eps / a - d) / 2, last)
-
-
-def delta(epsilon: FloatArray, alpha: float, shift: float) -> FloatArray:
-    """δ(ε) = ∫ p(x)·max(0, 1 − e^{ε − g(x)}) dx, for each ε ≥ 0 (any shape).
-
-    Equal to F̄(x_ε) − e^ε F̄(x_ε + d) because g increases; that form is used unless it cancels.
-    """
-    eps = np.asarray(epsilon, dtype=np.float64)
-    start = np.asarray(loss_inverse(eps, alpha, shift))
-    upper = cdf(-start, alpha)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        closed = upper - np.exp(eps + logcdf(-start - shift, alpha))
-    out = np.where(eps < alpha * shift, np.maximum(closed, 0.0), 0.0)
-    cancels = (eps < alpha * shift) & ~(closed > 1e-3 * upper)
-    if np.any(cancels):
-        out[cancels] = _delta_by_quadrature(start[cancels], alpha, shift)
-    return out
 
 
 def _delta_by_quadrature(starts: FloatArray, alpha: float, shift: float) -> FloatArray:
@@ -245,7 +192,7 @@ def _delta_by_quadrature(starts: FloatArray, alpha: float, shift: float) -> Floa
     areas = np.empty(panels.size)
     blocks = np.searchsorted(np.cumsum(panels), np.arange(0, panels.sum(), _BLOCK), side="right")
     for of in np.split(np.arange(panels.size), blocks[1:]):
-        first = np.concatenate([[0], np.cumsum(panels[of])[:-1]]).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(panels[of])[:-1]])
         place = np.arange(panels[of].sum()) - np.repeat(first, panels[of])
         half = np.repeat(width[of], panels[of])[:, None] / 2
         x = np.repeat(edges[of], panels[of])[:, None] + half * (2 * place[:, None] + 1 + _FEW_NODES)
@@ -269,11 +216,10 @@ def rdp_curve(orders: FloatArray, alpha: float, shift: float) -> FloatArray:
     ):  # differences of densities lose their digits: the bounds a·I·d²/2 and αd are as good there
         information = float(core_mass(alpha))
         return np.minimum(orders * information * shift**2 / 2, alpha * shift)
-    far = 2 * alpha + 200 / alpha
-    if shift > far:
-        return rdp_curve(orders, alpha, far) + alpha * (shift - far)
+    near = min(shift, 2 * alpha + 200 / alpha)
     parts = np.array_split(orders, math.ceil(orders.size / _TOGETHER))
-    return np.concatenate([_rdp_of(part, alpha, shift) for part in parts])
+    curve = np.concatenate([_rdp_of(part, alpha, near) for part in parts])
+    return curve + alpha * (shift - near)
 
 
 def _rdp_of(orders: FloatArray, alpha: float, d: float) -> FloatArray:
@@ -323,32 +269,10 @@ def _panels(
         split = alive & ~ready
         middle = (low[split] + high[split]) / 2
         low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
-    lows, highs = (np.concatenate([pair[k] for pair in done]) for k in (0, 1))
+    lows, highs = np.concatenate(done, axis=1)
     half = (highs - lows)[:, None] / 2
     nodes = (lows[:, None] + half + half * _NODES).ravel()
     return nodes, (half * _WEIGHTS).ravel()
-
-
-def alpha_with_variance(variance: float) -> float:
-    """The α of the unit-scale Huber noise with this variance (inverse of huber-thesis eq. 4.5,
-    figure 4.4).
-
-    The variance falls from 2/α² (α → 0) to 1 (α → ∞), so no unit-scale Huber noise has variance 1
-    or less. Raises ``ParameterError`` outside (1.0, σ²(0.01) ≈ 2·10⁴]. The papers use α = 3 for
-    "variance 1" (it has 1.0036).
-
-    >>> round(alpha_with_variance(2.0), 6)
-    1.075978
-    """
-    top = float(1 + excess_variance(limits.LIMITS["alpha"].low))
-    if not (isinstance(variance, (int, float)) and 1.0 < variance <= top):
-        raise ParameterError(
-            "variance", variance, f"above 1 and at most {top:.6g} for unit-scale Huber noise"
-        )
-    excess = variance - 1.0
-    if excess < excess_variance(20.0):
-        return 20.0
-    return solve_decreasing(excess_variance, excess, limits.LIMITS["alpha"].low, 20.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,10 +289,10 @@ class Huber(Mechanism):
 
     alpha: float
     scale: float = 1.0
-    name: ClassVar[str] = "huber"
-    title: ClassVar[str] = "Huber"
-    shape: ClassVar[tuple[str, ...]] = ("alpha",)
-    vector_bounds: ClassVar[bool] = True
+    name = "huber"
+    title = "Huber"
+    shape = ("alpha",)
+    vector_bounds = True
 
     def _logpdf(self, t: FloatArray) -> Any:
         return logpdf(t, self.alpha)
@@ -380,7 +304,35 @@ class Huber(Mechanism):
         return ppf(q, self.alpha)
 
     def _draw(self, size: Any, rng: np.random.Generator) -> Any:
-        return sample(self.alpha, int(np.prod(size)), rng).reshape(size)
+        """Each draw is in the tails with their probability, there α + an exponential, else a
+        truncated normal.
+
+        Exact in real arithmetic and unlimited in range (inverse-CDF sampling from a 53-bit uniform
+        stops near ±F⁻¹(1e-16)). The truncated normal is drawn by rejection from a normal (α ≥ 1) or
+        a uniform (α < 1), both with acceptance above 0.6.
+        """
+        alpha = self.alpha
+        tail = rng.random(int(np.prod(size))) >= float(core_mass(alpha))
+        out = np.empty(tail.size)
+        n_tail = int(np.count_nonzero(tail))
+        beyond = alpha + rng.standard_exponential(n_tail) / alpha
+        out[tail] = np.where(rng.random(n_tail) < 0.5, -beyond, beyond)
+        core = np.empty(tail.size - n_tail)
+        filled = 0
+        acceptance = float(special.erf(alpha / SQRT2)) if alpha >= 1 else 0.6
+        while filled < core.size:
+            n = int((core.size - filled) / acceptance * 1.02) + 16
+            if alpha >= 1:
+                draw = rng.standard_normal(n)
+                accepted = draw[np.abs(draw) <= alpha]
+            else:
+                draw = rng.uniform(-alpha, alpha, n)
+                accepted = draw[rng.random(n) <= np.exp(-0.5 * draw * draw)]
+            accepted = accepted[: core.size - filled]
+            core[filled : filled + accepted.size] = accepted
+            filled += accepted.size
+        out[~tail] = core
+        return out.reshape(size)
 
     def _variance(self) -> float:
         return float(variance(self.alpha))
@@ -396,14 +348,27 @@ class Huber(Mechanism):
         return self.alpha * shift
 
     def _delta(self, epsilon: FloatArray, shift: float) -> Any:
-        return delta(epsilon, self.alpha, shift)
+        """δ(ε) = ∫ p(x)·max(0, 1 − e^{ε − g(x)}) dx.
+
+        Equal to F̄(x_ε) − e^ε F̄(x_ε + d) because g increases; that form is used unless it cancels.
+        """
+        alpha = self.alpha
+        start = loss_inverse(epsilon, alpha, shift)
+        upper = cdf(-start, alpha)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            closed = upper - np.exp(epsilon + logcdf(-start - shift, alpha))
+        out = np.where(epsilon < alpha * shift, np.maximum(closed, 0.0), 0.0)
+        cancels = (epsilon < alpha * shift) & ~(closed > 1e-3 * upper)
+        if np.any(cancels):
+            out[cancels] = _delta_by_quadrature(start[cancels], alpha, shift)
+        return out
 
     def _rdp(self, order: float, shift: float) -> float:
         return float(rdp_curve(np.array([order]), self.alpha, shift)[0])
 
     def rdp_curve(self, orders: FloatArray, sensitivity: float) -> FloatArray:
-        least = limits.check("order", float(np.min(orders)))
-        limits.check("order", max(least, float(np.max(orders))))
+        for end in (np.min(orders), np.max(orders)):
+            limits.check("order", end)
         return rdp_curve(orders, self.alpha, self._units(sensitivity))
 
     def _loss(self, t: FloatArray, shift: float) -> Any:
@@ -414,11 +379,25 @@ class Huber(Mechanism):
     def with_variance(cls, variance: float, **shape: float) -> Self:
         """With ``alpha``: the scale that gives the variance.
 
-        Without: the paper's unit-scale noise with that variance.
+        Without: the paper's unit-scale noise with that variance, whose α inverts huber-thesis eq.
+        4.5 (figure 4.4). The variance falls from 2/α² (α → 0) to 1 (α → ∞), so no unit-scale Huber
+        noise has variance 1 or less. Raises ``ParameterError`` outside (1.0, σ²(0.01) ≈ 2·10⁴]. The
+        papers use α = 3 for "variance 1" (it has 1.0036).
+
+        >>> round(Huber.with_variance(2.0).alpha, 6)
+        1.075978
         """
-        if not shape:
-            return cls(alpha=alpha_with_variance(limits.check("variance", variance)))
-        return super().with_variance(variance, **shape)
+        if shape:
+            return super().with_variance(variance, **shape)
+        variance, least = limits.check("variance", variance), limits.LIMITS["alpha"].low
+        top = float(1 + excess_variance(least))
+        if not 1.0 < variance <= top:
+            allowed = f"above 1 and at most {top:.6g} for unit-scale Huber noise"
+            raise ParameterError("variance", variance, allowed)
+        alpha, excess = 20.0, variance - 1.0
+        if excess >= excess_variance(alpha):
+            alpha = solve_decreasing(excess_variance, excess, least, alpha)
+        return cls(alpha=alpha)
 
     @classmethod
     def with_epsilon(cls, epsilon: float, sensitivity: float, **shape: float) -> Self:

@@ -5,12 +5,12 @@ The Laplace law and its exact scalar privacy. Density exp(−|x|/b)/(2b).
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.mechanisms.base import Mechanism, exp_minus_linear
+from dpmc_core.mechanisms.base import Mechanism, exp_minus_linear, quantiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +22,9 @@ class Laplace(Mechanism):
     """
 
     scale: float
-    name: ClassVar[str] = "laplace"
-    title: ClassVar[str] = "Laplace"
-    vector_bounds: ClassVar[bool] = True
+    name = "laplace"
+    title = "Laplace"
+    vector_bounds = True
 
     def _logpdf(self, t: FloatArray) -> Any:
         return -np.abs(t) - math.log(2)
@@ -40,7 +40,7 @@ class Laplace(Mechanism):
             central = np.log1p(-2 * np.minimum(np.abs(q - 0.5), 0.5))
             tail = np.log(2 * np.minimum(q, 1 - q))
             size = -np.where(np.abs(q - 0.5) < 0.25, central, tail)
-            return np.where((q < 0) | (q > 1), np.nan, np.where(q < 0.5, -size, size))
+            return quantiles(q, size)
 
     def _draw(self, size: Any, rng: np.random.Generator) -> Any:
         return rng.laplace(size=size)

@@ -8,14 +8,14 @@ geometric tail.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import ParameterError
-from dpmc_core.mechanisms.base import Mechanism, renyi_of_pieces, solve_decreasing_from
+from dpmc_core.mechanisms.base import Mechanism, quantiles, renyi_of_pieces, solve_decreasing_from
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-100, 700.0
 
@@ -50,10 +50,10 @@ class Staircase(Mechanism):
     epsilon_design: float
     sensitivity: float
     gamma: float
-    name: ClassVar[str] = "staircase"
-    title: ClassVar[str] = "Staircase"
-    shape: ClassVar[tuple[str, ...]] = ("gamma",)
-    in_runs: ClassVar[bool] = False
+    name = "staircase"
+    title = "Staircase"
+    shape = ("gamma",)
+    in_runs = False
 
     def __init__(self, *, epsilon: float, sensitivity: float, gamma: float | None = None) -> None:
         epsilon = limits.check("epsilon", epsilon)
@@ -105,6 +105,7 @@ class Staircase(Mechanism):
 
     def _ppf(self, q: FloatArray) -> Any:
         e, g = self.epsilon_design, self.gamma
+        b, height = math.exp(-e), self._height
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.minimum(q, 1 - q)
             k = np.maximum(np.floor(-np.log(2 * t) / e), 0.0)
@@ -113,17 +114,17 @@ class Staircase(Mechanism):
             k = np.where(0.5 * np.exp(-(k + 1) * e) >= t, k + 1, k)
             k = np.where((0.5 * np.exp(-k * e) < t) & (k > 0), k - 1, k)
             scaled = t * np.exp(k * e)  # tail mass within a period that starts at 1/2
-            at_step = 0.5 * math.exp(-e) + (1 - g) * self._height * math.exp(-e)
-            in_high = np.minimum((0.5 - scaled) / self._height, g)
-            in_low = 1 - (scaled - 0.5 * math.exp(-e)) / (self._height * math.exp(-e))
+            at_step = 0.5 * b + (1 - g) * height * b
+            in_high = np.minimum((0.5 - scaled) / height, g)
+            in_low = 1 - (scaled - 0.5 * b) / (height * b)
             size = k + np.where(
                 scaled >= at_step, np.maximum(in_high, 0.0), np.clip(in_low, g, 1.0)
             )
             # at the median the distance to 1/2 is exact: keep it so
-            centre = np.abs(q - 0.5) / self._height
+            centre = np.abs(q - 0.5) / height
             size = np.where((centre <= g) & (np.abs(q - 0.5) < 0.25), centre, size)
             size = np.where(t == 0, np.inf, size)
-            return np.where((q < 0) | (q > 1) | np.isnan(q), np.nan, np.where(q < 0.5, -size, size))
+            return quantiles(q, size)
 
     def _draw(self, size: Any, rng: np.random.Generator) -> Any:
         """Sign × (geometric period + uniform inside the chosen step), Geng & Viswanath's Algorithm

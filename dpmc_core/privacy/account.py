@@ -15,11 +15,12 @@ exp(±ε), and so does each bracket, γ + (1 − γ)(1 − F): it is a mean of a
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ def choice_rdp(rdp: FloatArray, mean_runs: float, choices: int = 1) -> FloatArra
     least = np.min((1 - 1 / ORDERS) * rdp + log_runs / ORDERS)
     with np.errstate(divide="ignore", invalid="ignore"):
         chosen = np.where(log_runs > 0, log_runs / (ORDERS - 1), 0.0)
-    return np.asarray(rdp + 2 * least + chosen)
+    return rdp + 2 * least + chosen
 
 
 def choice_epsilon(ledger: Ledger, mean_runs: float, delta: float) -> float:
@@ -146,19 +147,17 @@ class Account:
     @property
     def title(self) -> str:
         """What the method is called."""
-        return METHODS[self.method][0]
+        return METHODS[self.method]["title"]
 
     @property
     def how(self) -> str:
         """What the method does, in one sentence."""
-        text = METHODS[self.method][1]
+        text = METHODS[self.method]["how"]
         return f"{text} {_ADDED}" if self.may_fail else text
 
 
 _ADDED = "That is what holds if nothing fails; the probability of failing is added to δ, a bound."
-METHODS: dict[str, tuple[str, str]] = {
-    name: (method["title"], method["how"]) for name, method in facts("methods").items()
-}
+METHODS: dict[str, dict[str, str]] = facts("methods")
 
 
 @lru_cache(maxsize=1024)
@@ -298,12 +297,12 @@ def _advanced(ledger: Ledger, delta: float) -> Answer:
 def _renyi(ledger: Ledger, delta: float, *, published: bool, coarse: bool = False) -> Answer:
     from dp_accounting.rdp import compute_epsilon
 
-    runs = dict.fromkeys((r.mean_runs for r in ledger.releases), np.zeros_like(ORDERS))
+    runs = defaultdict[float, Any](float)
     coarse = coarse or len(ledger.releases) > _MANY
     scores = Counter[float]()  # each choice has one
     for release in ledger.releases:
         one = release.count * release_rdp(release, published=published, coarse=coarse)
-        runs[release.mean_runs] = runs[release.mean_runs] + one
+        runs[release.mean_runs] += one
         scores[release.mean_runs] += release.count * (release.kind == "score")
     total = sum(choice_rdp(rdp, mean, max(scores[mean], 1)) for mean, rdp in runs.items())
     epsilon, order = compute_epsilon(ORDERS, total, delta)

@@ -25,16 +25,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray, as_array
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.privacy.tradeoff import TradeOff
 
 Pair = tuple[FloatArray, ...]  # with the person, and without
-Count = tuple[int, int]  # hits, of how many
+Count = tuple[int, int]  # where an event is likely, and where it is not
 Counts = tuple[FloatArray, FloatArray]  # of each candidate, where it is likely and where it is not
 # tails of this probability at most, seen at least so often, are compared in pairs
 _RARE, _FEW = 0.05, 100
@@ -44,14 +43,14 @@ _CANDIDATES = 400  # thresholds that the choosing outputs compare
 
 
 def clopper_pearson(
-    hits: NDArray[np.integer] | FloatArray | float, runs: NDArray[np.integer] | int, error: float
+    hits: IntArray | FloatArray | float, runs: IntArray | int, error: float
 ) -> tuple[FloatArray, FloatArray]:
     """Exact one-sided bounds on a probability (Clopper & Pearson 1934).
 
     Below the first, and above the second, each with probability at most ``error``. Expected
     ``hits`` need not be whole.
     """
-    k = np.asarray(hits, dtype=np.float64)
+    k = as_array(hits)
     with np.errstate(invalid="ignore"):
         low = np.where(k > 0, special.betaincinv(np.maximum(k, 1e-9), runs - k + 1, error), 0.0)
         high = np.where(
@@ -73,12 +72,12 @@ class Event:
     other: float | None = None
 
     def counts(self, inside: FloatArray, outside: FloatArray) -> tuple[Count, Count]:
-        """How often it occurred, and in how many: where it is likely, and where it is not."""
+        """How often it occurred, and in how many outputs."""
+        scores = self._likely_first(inside, outside)
         likely, unlikely = (
-            (int(np.count_nonzero((s > self.threshold) == self.above)), len(s))
-            for s in self._likely_first(inside, outside)
+            int(np.count_nonzero((s > self.threshold) == self.above)) for s in scores
         )
-        return likely, unlikely
+        return (likely, unlikely), (len(scores[0]), len(scores[1]))
 
     def _likely_first(self, inside: FloatArray, outside: FloatArray) -> Pair:
         return (inside, outside) if self.likely_in else (outside, inside)
@@ -143,7 +142,7 @@ def shares(hits: Sequence[Any], runs: Sequence[int], error: float) -> tuple[Floa
 def promise(hits: Counts, runs: Sequence[int], delta: float, error: float) -> FloatArray:
     """What each candidate would prove about ε, with probability of error at most ``error``."""
     low, high = shares(hits, runs, error)
-    return np.asarray(np.log(np.maximum(low - delta, 1e-300)) - np.log(high))
+    return np.log(np.maximum(low - delta, 1e-300)) - np.log(high)
 
 
 def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple[float, Event]:
@@ -177,12 +176,14 @@ def _of_pairs(share: FloatArray, often: float, rare: float, delta: float) -> flo
 
 
 def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[float, Count, Count]:
-    """The ε that one event proves, with probability of error at most ``error``, and its counts."""
+    """The ε that one event proves, with probability of error at most ``error``, and its counts:
+    hits, and of how many.
+    """
     if event.other is None:
-        likely, unlikely = event.counts(*counted)
-        low, high = map(float, shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error))
+        hits, of = event.counts(*counted)
+        low, high = map(float, shares(hits, of, error))
         least = max(low - delta, 0.0) / high
-        return max(math.log(max(least, 1e-300)), 0.0), likely, unlikely
+        return max(math.log(max(least, 1e-300)), 0.0), hits, of
     runs = min(len(s) for s in counted)
     right, wrong, rare = event.pairs(*(s[:runs] for s in counted))
     spent = error * _SPENT
@@ -190,7 +191,7 @@ def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[flo
     often, _ = clopper_pearson(right, runs, spent)
     _, most = clopper_pearson(rare, runs, spent)
     epsilon = _of_pairs(share, float(often), float(most), delta)
-    return max(epsilon, 0.0), (right, runs), (wrong, runs)
+    return max(epsilon, 0.0), (right, wrong), (runs, runs)
 
 
 # of many single numbers, the share that chooses a threshold; half of everything else
@@ -302,12 +303,12 @@ def attack(
         raise ParameterError("delta", delta, "at least 0 and below 1")
     if not 0.5 < confidence < 1:
         raise ParameterError("confidence", confidence, limits.LIMITS["confidence"].allowed)
-    chosen, counted = _halves(*(np.asarray(x, dtype=np.float64) for x in (outputs_in, outputs_out)))
+    chosen, counted = _halves(as_array(outputs_in), as_array(outputs_out))
     error = (1 - confidence) / (1 if claim is None else 2)
     promised, event = choose(chosen, counted, lambda e, n: promise(e, n, delta, error))
     both_promise, both = both_tails(chosen, counted, delta, error)
     event = both if both_promise > promised else event
-    epsilon, likely, unlikely = proved(event, counted, delta, error)
+    epsilon, hits, of = proved(event, counted, delta, error)
     cut, in_above = _most_accurate(*chosen)
     right = np.array(
         [
@@ -323,14 +324,11 @@ def attack(
         epsilon=epsilon,
         delta=delta,
         confidence=confidence,
-        threshold=event.threshold,
-        other=event.other,
-        above=event.above,
-        likely_in=event.likely_in,
-        hits_likely=likely[0],
-        runs_likely=likely[1],
-        hits_unlikely=unlikely[0],
-        runs_unlikely=unlikely[1],
+        hits_likely=hits[0],
+        runs_likely=of[0],
+        hits_unlikely=hits[1],
+        runs_unlikely=of[1],
+        **vars(event),
         accuracy=float((right / runs).sum()) / 2,
         accuracy_low=float(low.sum()) / 2,
         accuracy_high=float(high.sum()) / 2,
@@ -347,14 +345,15 @@ def attack(
 def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
     """Scores to choose a rule on, and scores to count it on, with the person and without."""
     both: list[FloatArray] = [x[:, None] if x.ndim == 1 else x for x in (with_person, without)]
-    if min(len(x) for x in both) < 8 or both[0].shape[1] != both[1].shape[1]:
+    fewest = min(map(len, both))
+    if fewest < 8 or both[0].shape[1] != both[1].shape[1]:
         raise DataError("An audit needs at least 8 outputs of each dataset, all of one length.")
     if not all(np.isfinite(x).all() for x in both):
         raise DataError(
             "Some released outputs are not finite numbers: nothing can be told from them."
         )
     one = both[0].shape[1] == 1
-    share = _CHOOSING if one and min(len(x) for x in both) >= _PLENTY else 0.5
+    share = _CHOOSING if one and fewest >= _PLENTY else 0.5
     chosen, counted = zip(*(np.split(x, [int(share * len(x))]) for x in both), strict=True)
     if one:
         return tuple(x[:, 0] for x in chosen), tuple(x[:, 0] for x in counted)
@@ -366,7 +365,7 @@ def _halves(with_person: FloatArray, without: FloatArray) -> tuple[Pair, Pair]:
         tuple((x / 2 - middle) / np.where(unit > 0, unit, 1.0) for x in part)
         for part in (fits, picks, counted)
     )
-    weights = linear_scores(fits[0], fits[1])
+    weights = linear_scores(*fits)
     picks, counted = (tuple(x @ weights for x in part) for part in (picks, counted))
     if not all(np.isfinite(x).all() for x in (*picks, *counted)):
         raise DataError("Released outputs differ by more orders of magnitude than numbers hold.")
@@ -379,17 +378,17 @@ def _tested(chosen: Pair, counted: Pair, claim: TradeOff, error: float) -> Curve
     def worth(hits: Counts, runs: Sequence[int]) -> FloatArray:
         low, high = shares(hits, runs, error)
         if claim.mu is not None:
-            return np.asarray(special.ndtri(low) - special.ndtri(high))
-        return np.asarray(low - claim.found(high))
+            return special.ndtri(low) - special.ndtri(high)
+        return low - claim.found(high)
 
     _, event = choose(chosen, counted, worth)
-    likely, unlikely = event.counts(*counted)
-    hit_rate, alarms = map(float, shares((likely[0], unlikely[0]), (likely[1], unlikely[1]), error))
+    hits, of = event.counts(*counted)
+    hit_rate, alarms = map(float, shares(hits, of, error))
     return CurveTest(
-        hits_likely=likely[0],
-        runs_likely=likely[1],
-        hits_unlikely=unlikely[0],
-        runs_unlikely=unlikely[1],
+        hits_likely=hits[0],
+        runs_likely=of[0],
+        hits_unlikely=hits[1],
+        runs_unlikely=of[1],
         found=hit_rate,
         false_alarms=alarms,
         allowed=float(claim.found(alarms)),
@@ -423,7 +422,7 @@ def linear_scores(outputs_in: FloatArray, outputs_out: FloatArray) -> FloatArray
     scatter = rest.T @ rest / len(rest)
     apart = (centre_in - centre_out) / spread
     weights = np.linalg.solve(scatter + 0.01 * np.eye(len(scatter)), apart) / spread
-    return np.asarray(weights / (np.abs(weights).max() or 1.0))
+    return weights / (np.abs(weights).max() or 1.0)
 
 
 def _most_accurate(scores_in: FloatArray, scores_out: FloatArray) -> tuple[float, bool]:

@@ -7,9 +7,9 @@ of a user-level algorithm leaves.
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class Budget:
     @property
     def norm(self) -> int:
         """1 or 2: the norm that the noise family asks for."""
-        return FAMILIES[self.family].norm
+        return 1 if FAMILIES[self.family].pure else 2
 
     def noise(self, std: float) -> Mechanism:
         """Noise of this family with standard deviation ``std``."""
@@ -158,14 +158,6 @@ def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
     return out
 
 
-@lru_cache(maxsize=256)
-def _planned(parts: tuple[Part, ...], budget: Budget, fixed: Ledger) -> Ledger:
-    relative = Ledger(tuple(part.release(budget) for part in parts))
-    return least_noise(
-        relative, budget.epsilon, budget.delta, fixed=fixed if fixed.private else None
-    )
-
-
 def plan(
     parts: Mapping[str, Part], budget: Budget | None, fixed: Mapping[str, Release] | None = None
 ) -> dict[str, Release] | None:
@@ -182,8 +174,9 @@ def plan(
     if isinstance(budget, GivenSigma):
         return {**given, **{name: part.release(budget) for name, part in parts.items()}}
     before = Ledger((*budget.spent, *given.values()))
-    calibrated = _planned(tuple(parts.values()), budget, before).releases
-    return {**given, **dict(zip(parts, calibrated, strict=True))}
+    relative = Ledger(tuple(part.release(budget) for part in parts.values()))
+    calibrated = least_noise(relative, budget.epsilon, budget.delta, fixed=before)
+    return {**given, **dict(zip(parts, calibrated.releases, strict=True))}
 
 
 def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
@@ -193,8 +186,8 @@ def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
     if planned is None:
         return math.inf
     release = planned[name]
-    by_l2 = release.mechanism.norm == 2
-    sensitivity = release.l2_sensitivity if by_l2 else release.l1_sensitivity
+    by_l1 = release.mechanism.pure
+    sensitivity = release.l1_sensitivity if by_l1 else release.l2_sensitivity
     return sensitivity / release.mechanism.std
 
 
@@ -237,7 +230,7 @@ class Curator:
         self._plan, self._rng, self._journal = plan or {}, rng, journal or Journal()
         self._left = {name: release.count for name, release in self._plan.items()}
         self._made: list[Release] = []
-        self._drawn: dict[str, int] = {}
+        self._drawn = Counter[str]()
         self.private = plan is not None  # whether noise is added at all
 
     def std(self, name: str) -> float:
@@ -274,7 +267,7 @@ class Curator:
         self, name: str, make: Callable[[], NDArray[Any]], planned: Release | None = None
     ) -> NDArray[Any]:
         """What ``make`` draws for ``name``, from the journal where the run did so before."""
-        self._drawn[name] = self._drawn.get(name, 0) + 1
+        self._drawn[name] += 1
         return self._journal.once(f"{name} {self._drawn[name]}", make, self._rng, planned)
 
     def above(self, name: str, exact: FloatArray, least: float) -> FloatArray:
@@ -289,7 +282,7 @@ class Curator:
         if not self.private:
             return np.where(exact > least, exact, 0.0)
         planned = self._booked(name, fits=self._plan[name].failure > 0)
-        noisy = exact + np.asarray(planned.mechanism.sample(exact.size, self._rng))
+        noisy = exact + planned.mechanism.sample(exact.size, self._rng)
         return np.where((noisy > least) & (exact > 0), noisy, 0.0)
 
     def stream(self, name: str, pieces: int) -> Callable[[int], FloatArray] | None:
@@ -311,8 +304,7 @@ class Curator:
         return planned
 
     def _split(self, name: str, pieces: int) -> Release:
-        fits = pieces > 0 and self._plan[name].coordinates % pieces == 0
-        return self._booked(name, fits=fits)
+        return self._booked(name, fits=pieces > 0 and self._plan[name].coordinates % pieces == 0)
 
     def _pieces(self, name: str, planned: Release, pieces: int) -> Callable[[int], FloatArray]:
         generator, size = generators_of(self._rng), planned.coordinates // pieces
@@ -323,7 +315,7 @@ class Curator:
                 if k not in open_pieces:
                     raise RuntimeError(_OTHERWISE.format(name))
                 open_pieces.remove(k)
-            return np.asarray(planned.mechanism.sample(size, generator(k * size)), dtype=np.float64)
+            return planned.mechanism.sample(size, generator(k * size))
 
         return noise
 

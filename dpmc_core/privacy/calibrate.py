@@ -41,12 +41,11 @@ def _equal_zcdp(ledger: Ledger, epsilon: float, delta: float) -> float:
         return 0.5 * math.log(2 * rho) + math.log(
             Gaussian.with_epsilon(epsilon, 1.0, delta=delta).scale
         )
-    except (
-        ValueError,
-        ArithmeticError,
-        ParameterError,
-    ):  # nothing to go by: begin with the noise as it is
+    except (ValueError, ArithmeticError):  # nothing to go by: begin with the noise as it is
         return 0.0
+
+
+_NOTHING = Ledger()
 
 
 @lru_cache(maxsize=256)
@@ -57,7 +56,7 @@ def least_noise(
     tolerance: float = 1e-6,
     *,
     coarse: bool = False,
-    fixed: Ledger | None = None,
+    fixed: Ledger = _NOTHING,
     quick: bool = False,
 ) -> Ledger:
     """``ledger`` with all noise multiplied by the least factor at which its tightest ε at ``delta``
@@ -78,11 +77,10 @@ def least_noise(
             "left out: with other noise the threshold of what may fail would have to be another"
         )
         raise ParameterError("target ε", f"{epsilon:g}", allowed)
-    besides = () if fixed is None else fixed.releases
-    if besides:
-        alone = tightest(Ledger(besides), delta, coarse=coarse)
+    if fixed.private:
+        alone = tightest(fixed, delta, coarse=coarse)
         if alone >= epsilon:
-            what = " and ".join(sorted({release.what for release in besides}))
+            what = " and ".join(sorted({release.what for release in fixed.releases}))
             raise ParameterError(
                 "epsilon",
                 epsilon,
@@ -97,7 +95,7 @@ def least_noise(
 
     @cache  # the search comes back to its ends
     def gap(log_factor: float) -> float:
-        spent = tightest(Ledger((*besides, *at(log_factor).releases)), delta, coarse=coarse)
+        spent = tightest(Ledger((*fixed.releases, *at(log_factor).releases)), delta, coarse=coarse)
         return math.log(max(spent, 1e-300)) - math.log(epsilon)
 
     low = high = _equal_zcdp(ledger, epsilon, delta) if quick else 0.0

@@ -8,7 +8,7 @@ Curves and tables made of ledgers and accounts.
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from dpmc_core.mechanisms import Gaussian, Mechanism
 from dpmc_core.privacy.account import tightest
@@ -53,7 +53,7 @@ def variance_curve(
     an upper bound that may be a fifth too large, where Gaussian noise is counted exactly. For
     pictures: ``calibrate.least_noise`` is sharper.
     """
-    ledgers = (
+    return tuple(
         least_noise(
             Ledger((replace(release, count=count),)),
             epsilon,
@@ -62,9 +62,10 @@ def variance_curve(
             coarse=True,
             quick=True,
         )
+        .releases[0]
+        .mechanism.variance
         for count in counts
     )
-    return tuple(ledger.releases[0].mechanism.variance for ledger in ledgers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +140,7 @@ def dpals_ledger(
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def dpals_counts() -> tuple[DpalsCount, ...]:
     """Account for Table 4 of the DPALS paper in five ways.
 
@@ -167,20 +168,16 @@ def dpals_counts() -> tuple[DpalsCount, ...]:
         delta = _DELTAS.get(dataset, 1e-5)
         before = (items + 1) / pre**2
         both = items * rounds / 2 * (1 / gram**2 + 1 / right**2) + before
-        ledgers = (
-            dpals_ledger(items, gram, right, pre, rounds, derived=derived)
-            for derived in (False, True)
-        )
-        exact, derived_exact = (tightest(ledger, delta) for ledger in ledgers)
+        released = items, gram, right, pre, rounds
         out.append(
             DpalsCount(
                 dataset=dataset,
                 printed=float(epsilon),
                 theorem=_paper_conversion(items * rounds / (2 * right**2) + before, delta),
                 both=_paper_conversion(both, delta),
-                exact=exact,
+                exact=tightest(dpals_ledger(*released), delta),
                 derived=_paper_conversion(both - before + 2 * items / pre**2, delta),
-                derived_exact=derived_exact,
+                derived_exact=tightest(dpals_ledger(*released, derived=True), delta),
             )
         )
     return tuple(out)

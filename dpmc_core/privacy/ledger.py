@@ -9,6 +9,7 @@ read halfway.
 import inspect
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -95,10 +96,9 @@ class Release:
             limits.check("sensitivity", x) for x in (self.l1_sensitivity, self.l2_sensitivity)
         )
         coordinates = limits.check_int("coordinates", self.coordinates)
-        limits.check_int("count", self.count)
-        limits.check("failure", self.failure)
-        limits.check("sampling_rate", self.sampling_rate)
-        if limits.check("mean_runs", self.mean_runs) > 1 and self.failure:
+        for name in ("count", "failure", "sampling_rate", "mean_runs"):
+            limits.check(name, getattr(self, name))
+        if self.mean_runs > 1 and self.failure:
             raise ParameterError("failure", self.failure, "0 in the best of several runs")
         for name, allowed in (("unit", UNITS), ("neighbours", NEIGHBOURS), ("kind", KINDS)):
             check_choice(name, getattr(self, name), allowed)
@@ -133,18 +133,19 @@ class Release:
                 l1,
                 f"between 1e-12 and 1e12 standard deviations ({self.mechanism.std:g}) of the noise",
             )
-        if isinstance(self.mechanism, Staircase) and l1 > 1e4 * self.mechanism.sensitivity:
-            raise ParameterError(
-                "l1_sensitivity",
-                l1,
-                f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}",
-            )
-        if isinstance(self.mechanism, Staircase) and coordinates > 1:
-            raise ParameterError(
-                "coordinates",
-                coordinates,
-                "1 for staircase noise, whose ε is derived for one number",
-            )
+        if isinstance(self.mechanism, Staircase):
+            if l1 > 1e4 * self.mechanism.sensitivity:
+                raise ParameterError(
+                    "l1_sensitivity",
+                    l1,
+                    f"at most 10,000 times the staircase's own, {self.mechanism.sensitivity:g}",
+                )
+            if coordinates > 1:
+                raise ParameterError(
+                    "coordinates",
+                    coordinates,
+                    "1 for staircase noise, whose ε is derived for one number",
+                )
 
     @property
     def most_uneven(self) -> tuple[tuple[float, int], ...]:
@@ -161,14 +162,12 @@ class Release:
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; the mechanism becomes its name and parameters."""
-        # built field by field: asdict would turn the mechanism into a nameless dict
-        out = {name: value for name, value in vars(self).items() if name != "mechanism"}
-        for name in ("linf_sensitivity", "failure", "kind", "mean_runs", "sampling_rate"):
-            if out[name] == getattr(type(self), name):
-                del out[name]
-        parameters = asdict(self.mechanism)
-        out["mechanism"] = {"name": self.mechanism.name, **parameters}
-        return out
+        # built field by field: asdict would turn the mechanism into a nameless dict; what is as
+        # usual is left out
+        usual = {field.name: field.default for field in fields(self)}
+        out = {name: value for name, value in vars(self).items() if value != usual[name]}
+        del out["mechanism"]
+        return {**out, "mechanism": {"name": self.mechanism.name, **asdict(self.mechanism)}}
 
 
 @dataclass(frozen=True)
@@ -223,28 +222,20 @@ class Ledger:
 
 def merge(releases: tuple[Release, ...]) -> tuple[Release, ...]:
     """Releases that differ only in ``count`` become one."""
-    merged: dict[Release, int] = {}
+    merged = Counter[Release]()
     for release in releases:
-        key = replace(release, count=1)
-        merged[key] = merged.get(key, 0) + release.count
+        merged[replace(release, count=1)] += release.count
     return tuple(replace(key, count=count) for key, count in merged.items())
 
 
 def draw(
-    mechanism: Mechanism,
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-    *,
-    count: int = 1,
-    **about: Any,
+    mechanism: Mechanism, shape: tuple[int, ...], rng: np.random.Generator, **about: Any
 ) -> tuple[FloatArray, Release]:
     """Noise of ``shape`` and the release that it makes, together.
 
-    With ``count`` > 1 the first axis of ``shape`` runs over ``count`` separate releases. All else
-    that is said ``about`` it is a field of ``Release``. Returns (noise, release).
+    All else that is said ``about`` it is a field of ``Release``. Returns (noise, release).
     """
-    coordinates = int(np.prod(shape)) // count
-    release = Release(mechanism=mechanism, coordinates=coordinates, count=count, **about)
+    release = Release(mechanism=mechanism, coordinates=int(np.prod(shape)), count=1, **about)
     return sample(release, rng).reshape(shape), release
 
 
@@ -254,7 +245,7 @@ def sample(release: Release, rng: np.random.Generator) -> FloatArray:
     Count×coordinates numbers, or coordinates numbers for a count of 1.
     """
     shape = (release.coordinates,) if release.count == 1 else (release.count, release.coordinates)
-    return np.asarray(release.mechanism.sample(shape, rng), dtype=np.float64)
+    return release.mechanism.sample(shape, rng)
 
 
 MOST_BYTES = 2_000_000
@@ -390,7 +381,8 @@ def _mechanism(raw: object) -> Mechanism:
     if not isinstance(raw, Mapping) or not isinstance(name, str) or name not in FAMILIES:
         raise ParameterError("mechanism", "missing" if name is None else name, one_of(FAMILIES))
     # what a ledger says of staircase noise has another name than what makes it
-    given = {n: v for n, v in raw.items() if n != "name"}
+    given = {**raw}
+    del given["name"]
     if name == "staircase" and "epsilon_design" in given:
         given["epsilon"] = given.pop("epsilon_design")
     allowed = inspect.signature(FAMILIES[name]).parameters

@@ -118,7 +118,7 @@ def sampled_loss(loss: float, rate: float) -> float:
     return float(np.logaddexp(math.log1p(-rate), math.log(rate) + loss))
 
 
-def sampled_step(number: Number, rate: float, points: int) -> float:
+def sampled_step(number: Number, rate: float) -> float:
     """The step of a grid for the losses of ``number`` in such samples.
 
     They spread q times as much where they are small; large ones come with probability q.
@@ -127,7 +127,7 @@ def sampled_step(number: Number, rate: float, points: int) -> float:
     top = sampled_loss(top, rate)
     if top > _LARGEST:
         raise NotApplicable(f"losses of one sampled release beyond {_LARGEST}")
-    return step_of([(max(rate * spread, math.sqrt(rate) * top / 10), top, count)], points)
+    return step_of([(max(rate * spread, math.sqrt(rate) * top / 10), top, count)], COARSE)
 
 
 def _size(noise: Mechanism, shift: float, count: int) -> tuple[float, float, int]:
@@ -187,7 +187,7 @@ class _Losses:
         last = max(1, math.ceil(top / step))
         if last > _MOST_CELLS:
             raise NotApplicable("the losses are too unlike for one grid")
-        delta = np.asarray(noise.delta(np.arange(last + 1) * step, shift), dtype=np.float64)
+        delta = noise.delta(np.arange(last + 1) * step, shift)
         less, drop = math.exp(-step), -math.expm1(-step)
         falls = np.append(-np.diff(delta), 0.0)  # δ(ε_j) − δ(ε_{j+1})
         upper = np.maximum(falls[:-1] - less * falls[1:], 0.0) / drop
@@ -238,9 +238,27 @@ def composed_epsilon(numbers: Sequence[Number], delta: float, points: int) -> fl
         _Losses.of(*number, grid_step([number], points // len(numbers)), beyond / draws)
         for number in numbers
     ]
-    composed = _Composed(losses, delta, points)
+    tilt = _decisive_tilt(losses, delta)
+    log_beyond = math.log(beyond / len(losses))  # in the windows of single numbers together too
+    bottom, top = _window(losses, tilt, log_beyond, 1.0, 1e-9)
+    if len(losses) == 1:
+        (part,) = losses
+        parts, step, slack, most = [(part.tilted(tilt), part.count)], part.step, 0, part.most
+    else:
+        # each number is rounded to this grid once only, so that it can be coarser; what is
+        # rounded moves by less than a step
+        step, slack = (top - bottom) / (points / 4), len(losses)
+        most = math.ceil(sum(part.most * part.step for part in losses) / step) + slack
+        # what lies below the window of one is so rare that it does not tell wherever it comes back
+        rare = 1e-12 / len(losses)
+        parts = [(_alone(part, tilt, log_beyond, rare).on(step, tilt), 1) for part in losses]
+    last = min(math.ceil(top / step) + slack, most)
+    width = last - math.floor(bottom / step) + slack
+    never = sum(part.count * part.never for part in losses)
+    # what is below the window comes back inside, from above: ε may need a wider one
     for widened in (1, 2, 4, 8, 16):
-        epsilon = composed.epsilon(widened)
+        total = _convolved(parts, max(last - widened * width, -most), last)
+        epsilon = _least(total, tilt, delta * (1 - _KEPT) - never)
         if epsilon is not None:
             return epsilon
     raise NotApplicable("the losses that decide are spread too widely for one grid")
@@ -280,82 +298,50 @@ class _Sum:
         return _Sum(masses, int(below[0]), step, self.log_scale)
 
 
-class _Composed:
-    """The sum of all losses, tilted so that those that decide at ``delta`` are common."""
+def _decisive_tilt(losses: list[_Losses], delta: float) -> float:
+    """The λ by which the sum of all ``losses`` is tilted, so that those that decide at ``delta``
+    are common.
+    """
+    log_delta = math.log(delta)
 
-    def __init__(self, losses: list[_Losses], delta: float, points: int) -> None:
-        self._losses, self._delta, self._points = losses, delta, points
-        log_delta = math.log(delta)
+    def rdp_epsilon(log_tilt: float) -> float:
+        # Canonne, Kamath & Steinke 2020, Proposition 12, of the order 1 + λ
+        tilt = math.exp(log_tilt)
+        factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
+        return (_cumulant(losses, tilt) + factor - log_delta) / tilt
 
-        def rdp_epsilon(log_tilt: float) -> float:
-            # Canonne, Kamath & Steinke 2020, Proposition 12, of the order 1 + λ
-            tilt = math.exp(log_tilt)
-            factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
-            return (_cumulant(losses, tilt) + factor - log_delta) / tilt
+    optimum = optimize.minimize_scalar(
+        rdp_epsilon, bounds=(math.log(1e-4), math.log(_MOST_TILT)), method="bounded"
+    )
+    return math.exp(optimum.x)
 
-        optimum = optimize.minimize_scalar(
-            rdp_epsilon, bounds=(math.log(1e-4), math.log(_MOST_TILT)), method="bounded"
-        )
-        self._tilt = math.exp(optimum.x)
 
-    def _window(self, losses: list[_Losses], widest: float, rare: float) -> tuple[float, float]:
-        """Where the sum of ``losses`` is, by Chernoff's bound at tilts up to ``widest`` times λ.
+def _window(
+    losses: list[_Losses], tilt: float, log_beyond: float, widest: float, rare: float
+) -> tuple[float, float]:
+    """Where the sum of ``losses`` is, by Chernoff's bound at tilts up to ``widest`` times λ.
 
-        It exceeds the upper end with probability _KEPT/10·δ at most (not tilted), in all windows of
-        single numbers together too, and is below the lower one with ``rare`` (tilted).
-        """
-        tilt, beyond = self._tilt, math.log(_KEPT / 10 * self._delta / len(self._losses))
-        here = _cumulant(losses, tilt)
-        above = tilt * np.geomspace(1.0, 4.0 * widest, 25)
-        below = tilt * np.geomspace(0.02, 2.0 * widest, 25)
-        top = min((_cumulant(losses, t) - beyond) / t for t in above)
-        bottom = max((here - _cumulant(losses, tilt - t) + math.log(rare)) / t for t in below)
-        return bottom, top
+    It exceeds the upper end with probability e^``log_beyond`` at most (not tilted), and is below
+    the lower one with ``rare`` (tilted).
+    """
+    here = _cumulant(losses, tilt)
+    above = tilt * np.geomspace(1.0, 4.0 * widest, 25)
+    below = tilt * np.geomspace(0.02, 2.0 * widest, 25)
+    top = min((_cumulant(losses, t) - log_beyond) / t for t in above)
+    bottom = max((here - _cumulant(losses, tilt - t) + math.log(rare)) / t for t in below)
+    return bottom, top
 
-    def _alone(self, part: _Losses) -> _Sum:
-        """One number's losses, as often as it is drawn, on its own grid.
 
-        What lies below the window is so rare that it does not tell wherever it comes back.
-        """
-        once = part.tilted(self._tilt)
-        if part.count == 1:
-            return once
-        # a step is a fiftieth of a standard deviation of one draw at most
-        widest = max(1.0, 1 / (part.step * math.sqrt(part.count) * self._tilt))
-        bottom, top = self._window([part], widest, 1e-12 / len(self._losses))
-        first = max(math.floor(bottom / part.step), -part.most)
-        return _convolved([(once, part.count)], first, min(math.ceil(top / part.step), part.most))
-
-    def epsilon(self, widened: int) -> float | None:
-        """ε, or None if it lies below a window of ``widened`` times the width that should do.
-
-        What is below the window comes back inside, from above.
-        """
-        bottom, top = self._window(self._losses, 1.0, 1e-9)
-        if len(self._losses) == 1:
-            (part,) = self._losses
-            parts, step, slack, most = (
-                [(part.tilted(self._tilt), part.count)],
-                part.step,
-                0,
-                part.most,
-            )
-        else:
-            # each number is rounded to this grid once only, so that it can be coarser; what is
-            # rounded moves by less than a step
-            step, slack = (top - bottom) / (self._points / 4), len(self._losses)
-            most = math.ceil(sum(part.most * part.step for part in self._losses) / step) + slack
-            parts = [(self._alone(part).on(step, self._tilt), 1) for part in self._losses]
-        last = min(math.ceil(top / step) + slack, most)
-        width = last - math.floor(bottom / step) + slack
-        total = _convolved(parts, max(last - widened * width, -most), last)
-        never = sum(part.count * part.never for part in self._losses)
-        return _least(
-            np.log(total.tilted) + total.log_scale - self._tilt * total.losses,
-            total.losses,
-            step,
-            self._delta * (1 - _KEPT) - never,
-        )
+def _alone(part: _Losses, tilt: float, log_beyond: float, rare: float) -> _Sum:
+    """One number's losses, as often as it is drawn, on its own grid (``_window`` says where)."""
+    once = part.tilted(tilt)
+    if part.count == 1:
+        return once
+    # a step is a fiftieth of a standard deviation of one draw at most
+    widest = max(1.0, 1 / (part.step * math.sqrt(part.count) * tilt))
+    bottom, top = _window([part], tilt, log_beyond, widest, rare)
+    first = max(math.floor(bottom / part.step), -part.most)
+    return _convolved([(once, part.count)], first, min(math.ceil(top / part.step), part.most))
 
 
 def _cumulant(losses: list[_Losses], tilt: float) -> float:
@@ -381,10 +367,10 @@ def _convolved(parts: list[tuple[_Sum, int]], first: int, last: int) -> _Sum:
     )
 
 
-def _least(log_masses: FloatArray, losses: FloatArray, step: float, delta: float) -> float | None:
-    """The ε with Σ_{loss > ε} (1 − e^{ε − loss})·mass = ``delta``; None if below all ``losses``,
-    which are ``step`` apart.
-    """
+def _least(total: _Sum, tilt: float, delta: float) -> float | None:
+    """The ε with Σ_{loss > ε} (1 − e^{ε − loss})·mass = ``delta``; None if below all losses."""
+    losses, step = total.losses, total.step
+    log_masses = np.log(total.tilted) + total.log_scale - tilt * losses
     # where a mass is beyond 1, it is far below the losses that decide
     masses = np.exp(np.minimum(log_masses, 0.0))
     above = np.cumsum(masses[::-1])[::-1]
@@ -433,7 +419,7 @@ def pld_profile(
     loss distribution (pessimistic).
     """
     deltas = _distribution(ledger, points).get_delta_for_epsilon(list(epsilons))
-    return np.clip(np.asarray(deltas) + rounding(ledger), 0.0, 1.0)
+    return np.clip(deltas + rounding(ledger), 0.0, 1.0)
 
 
 def rounding(ledger: Ledger) -> float:
@@ -468,31 +454,26 @@ def optimal_composition_epsilon(ledger: Ledger, delta: float) -> float:
     dp-accounting composes its privacy loss distribution. Raises ``NotApplicable`` when some release
     has no pure ε.
     """
-    costs = [
-        (release.mechanism.epsilon(release.l1_sensitivity), release.count)
-        for release in ledger.releases
-    ]
-    if any(math.isinf(epsilon) for epsilon, _ in costs):
+    epsilons = [release.mechanism.epsilon(release.l1_sensitivity) for release in ledger.releases]
+    counts, largest = [release.count for release in ledger.releases], max(epsilons)
+    if math.isinf(largest):
         raise NotApplicable("some release has no pure ε")
     spare = _reserved_delta(ledger, delta)
-    largest = max(epsilon for epsilon, _ in costs)
     if largest > 700:
         raise NotApplicable(f"ε = {largest:g} of one release is too large for randomised response")
     if ledger.draws > _MOST_OPTIMAL:
         raise NotApplicable(f"more than {_MOST_OPTIMAL:,} releases")
-    same = all(epsilon == largest for epsilon, _ in costs)
-    # for equal releases the losses ±ε lie on the grid exactly: nothing is rounded
-    interval = (
-        largest if same else step_of([(epsilon, epsilon, count) for epsilon, count in costs], FINE)
-    )
+    interval = largest  # for equal releases the losses ±ε lie on the grid exactly
+    if min(epsilons) < largest:
+        interval = step_of(list(zip(epsilons, epsilons, counts, strict=True)), FINE)
     singles = (
         privacy_loss_distribution.from_privacy_parameters(
             common.DifferentialPrivacyParameters(epsilon, 0.0),
             value_discretization_interval=interval,
         )
-        for epsilon, _ in costs
+        for epsilon in epsilons
     )
-    total = _composed(singles, [count for _, count in costs])
+    total = _composed(singles, counts)
     return float(total.get_epsilon_for_delta(delta - spare))
 
 
@@ -512,8 +493,12 @@ def _single(noise: Mechanism, shift: float, interval: float, rate: float = 1.0) 
             if isinstance(noise, Gaussian)
             else privacy_loss_distribution.from_laplace_mechanism
         )
-        grid = {"value_discretization_interval": interval, "sampling_prob": rate}
-        return of(noise.scale, sensitivity=shift, **grid)
+        return of(
+            noise.scale,
+            sensitivity=shift,
+            value_discretization_interval=interval,
+            sampling_prob=rate,
+        )
     if isinstance(noise, Huber):
         last = math.ceil(sampled_loss(noise.epsilon(shift), rate) / interval)
         epsilons = np.arange(-last, last + 1, dtype=np.float64) * interval
@@ -540,7 +525,7 @@ def huber_deltas(noise: Huber, shift: float, epsilons: FloatArray) -> FloatArray
     """
     top = noise.epsilon(shift)
     size = np.minimum(np.abs(epsilons), top)
-    x = noise.scale * np.asarray(loss_inverse(size, noise.alpha, shift / noise.scale))
+    x = noise.scale * loss_inverse(size, noise.alpha, shift / noise.scale)
     log_other = logcdf((-x - shift) / noise.scale, noise.alpha)
     positive = noise.cdf(-x) - np.exp(size + log_other)
     positive = np.where(size < top, np.clip(positive, 0.0, 1.0), 0.0)
@@ -587,7 +572,7 @@ def sampled_epsilons(ledger: Ledger, deltas: tuple[float, ...]) -> list[float]:
         raise NotApplicable("what sampling saves, of such a ledger")
     for (rate, count), square in squares.items():
         numbers.append(((Gaussian(scale=1.0), math.sqrt(square), count), rate))
-    interval = min(sampled_step(number, rate, COARSE) for number, rate in numbers)
+    interval = min(sampled_step(number, rate) for number, rate in numbers)
     singles = [_single(noise, shift, interval, rate) for (noise, shift, _), rate in numbers]
     total = _composed(singles, [count for (*_, count), _ in numbers])
     return [float(total.get_epsilon_for_delta(delta - spare)) for delta in deltas]

@@ -158,7 +158,7 @@ def packed(moment: FloatArray) -> FloatArray:
     """
     size = len(moment)
     rows, columns = np.triu_indices(size)
-    return np.asarray(moment[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2)))
+    return moment[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
 
 
 def unpacked(vector: FloatArray, size: int) -> FloatArray:
@@ -183,7 +183,7 @@ def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> F
 
 def normalised(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
     """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
-    return np.asarray(values / row_norms(users, values, n_users, norm)[users])
+    return values / row_norms(users, values, n_users, norm)[users]
 
 
 def clip_rows(
@@ -195,7 +195,7 @@ def clip_rows(
     """
     size = row_norms(users, values, n_users, norm)
     factor = clip / np.maximum(size, clip)
-    return np.asarray(values * factor[users])
+    return values * factor[users]
 
 
 def second_moment(
@@ -211,11 +211,10 @@ def second_moment(
     """
     table = sparse.csr_array((values, (users, columns)), shape=(n_users, size))
     pairs = float(np.sum(np.diff(table.indptr).astype(np.float64) ** 2))
-    if _SPARSE_PAIR * pairs >= n_users * size**2:
-        many, few = np.arange(size), np.arange(0)
-    else:
-        share = np.bincount(columns, minlength=size) / n_users
-        many, few = np.flatnonzero(share > _OFTEN), np.flatnonzero(share <= _OFTEN)
+    is_dense = np.ones(size, dtype=np.bool_)
+    if _SPARSE_PAIR * pairs < n_users * size**2:
+        is_dense = np.bincount(columns, minlength=size) / n_users > _OFTEN
+    many, few = np.flatnonzero(is_dense), np.flatnonzero(~is_dense)
     total = np.zeros((size, size))
     often, rest = table[:, many], table[:, few]
     within, across = np.zeros((len(many), len(many))), np.zeros((len(few), len(many)))
@@ -378,4 +377,4 @@ def _signed(vectors: FloatArray) -> FloatArray:
     sizes = np.abs(vectors)
     first = (sizes >= (1 - _EQUAL) * sizes.max(axis=0)).argmax(axis=0)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-    return np.asarray(vectors * signs)
+    return vectors * signs

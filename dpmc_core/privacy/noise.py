@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from dpmc_core.config import Choice, Config, Settings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism, alpha_with_variance
+from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Huber, Mechanism
 from dpmc_core.privacy.budget import Budget, GivenSigma
 
 MECHANISMS = ("none", *RUN_FAMILIES)
@@ -39,7 +39,7 @@ class Noise(Config):
     @classmethod
     def amount(cls) -> str:
         """What the amount is called where its kind must be told: an option, a column, a link."""
-        return {"nominal": "nominal_epsilon", "total": "total_epsilon"}.get(cls.kind, cls.kind)
+        return f"{cls.kind}_epsilon" if cls.kind in ("nominal", "total") else cls.kind
 
     @property
     def budget(self) -> Budget | None:
@@ -56,7 +56,7 @@ class Noise(Config):
 class NoNoise(Noise):
     """No noise at all."""
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,9 @@ class _Some(Noise):
         return FAMILIES[self.mechanism]
 
     @property
-    def shape(self) -> dict[str, float]:
+    def shape(self) -> Settings:
         """What the noise needs beside its amount, as far as it is given."""
-        given = {name: getattr(self, name) for name in self.family.shape}
-        return {name: value for name, value in given.items() if value is not None}
+        return {} if self.alpha is None else {"alpha": self.alpha}
 
     def consistent(self) -> None:
         if self.alpha is not None and "alpha" not in self.family.shape:
@@ -89,7 +88,7 @@ class ReleaseVariance(_Some):
     Huber noise without ``alpha`` follows the papers' rule (``papers_huber``).
     """
 
-    kind: ClassVar[str] = "variance"
+    kind = "variance"
     variance: Annotated[
         float,
         Limit(
@@ -117,7 +116,7 @@ class ReleaseVariance(_Some):
 class NominalEpsilon(_Some):
     """The nominal ε of one release (or round), as published: not a guarantee."""
 
-    kind: ClassVar[str] = "nominal"
+    kind = "nominal"
     epsilon: Annotated[
         float,
         Limit(
@@ -156,7 +155,7 @@ class RoundEpsilon(NominalEpsilon):
 class TotalEpsilon(_Some):
     """The total ε of the whole run at ``delta``."""
 
-    kind: ClassVar[str] = "total"
+    kind = "total"
     epsilon: Annotated[
         float,
         Limit(
@@ -166,15 +165,14 @@ class TotalEpsilon(_Some):
 
     @property
     def budget(self) -> Budget:
-        shape: Settings = self.shape
-        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **shape)
+        return Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism, **self.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSigma(_Some):
     """σ of every release, in units of what its terms are clipped to: ε is what comes of it."""
 
-    kind: ClassVar[str] = "sigma"
+    kind = "sigma"
     sigma: Annotated[
         float,
         Limit(
@@ -191,8 +189,7 @@ class ReleaseSigma(_Some):
 
     @property
     def budget(self) -> GivenSigma:
-        shape: Settings = self.shape
-        return GivenSigma(sigma=self.sigma, delta=self.delta, family=self.mechanism, **shape)
+        return GivenSigma(sigma=self.sigma, delta=self.delta, family=self.mechanism, **self.shape)
 
 
 KINDS: dict[str, type[Noise]] = {
@@ -211,4 +208,4 @@ def papers_huber(variance: float) -> Huber:
         return Huber(alpha=3.0)
     if variance < Huber(alpha=3.0).variance:
         return Huber.with_variance(variance, alpha=3.0)
-    return Huber(alpha=alpha_with_variance(variance))
+    return Huber.with_variance(variance)

@@ -43,13 +43,11 @@ reported is an ε (or μ) at which it is at most the error, and so is wrong no m
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import BoolArray, FloatArray
 from dpmc_core.mechanisms import Gaussian
 
 _MOST_EPSILON, _MOST_MU, _HALVINGS = 50.0, 20.0, 40
@@ -138,7 +136,7 @@ def expected_right(canaries: int, mu: float) -> FloatArray:
 
 
 def prove(
-    scores: FloatArray, inside: NDArray[np.bool_], *, epsilon: float, delta: float, error: float
+    scores: FloatArray, inside: BoolArray, *, epsilon: float, delta: float, error: float
 ) -> tuple[Proof, Proof]:
     """The proofs from canaries' ``scores`` (m,), log odds of being ``inside``: of (ε, δ), and of
     Gaussian noise; each is wrong with a chance of at most ``error``.
@@ -150,14 +148,13 @@ def prove(
     surest = np.argsort(-np.abs(scores), kind="stable")
     right = np.cumsum(((scores > 0) == inside)[surest])
 
-    def proof(bound: Callable[[int, int], float]) -> Proof:
+    def proof(bound: Callable[[int, float, float, int, int], float]) -> Proof:
         possible, guesses = max(
-            (bound(r, int(expected[r - 1])), r) for r in {-(-m // part) for part in _PARTS}
+            (bound(m, delta, error, r, int(expected[r - 1])), r)
+            for r in {-(-m // part) for part in _PARTS}
         )
         hits = int(right[guesses - 1])
-        return Proof(guesses=guesses, right=hits, epsilon=bound(guesses, hits), possible=possible)
+        epsilon = bound(m, delta, error, guesses, hits)
+        return Proof(guesses=guesses, right=hits, epsilon=epsilon, possible=possible)
 
-    first, second = (
-        proof(partial(bound, m, delta, error)) for bound in (epsilon_at_least, epsilon_if_gaussian)
-    )
-    return first, second
+    return proof(epsilon_at_least), proof(epsilon_if_gaussian)

@@ -101,8 +101,7 @@ class Statement:
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; an infinite ε becomes None."""
-        out: JsonObject = finite({**asdict(self), "label": self.label})
-        return out
+        return finite({**asdict(self), "label": self.label})
 
 
 def state(
@@ -285,7 +284,10 @@ def _caveats(ledger: Ledger, delta: float, rating_width: float | None) -> tuple[
         f"The sensitivity is taken to be Δ = {three(from_paper[0].l1_sensitivity)}, as the "
         f"papers assume for all their data (about the width of the rating range).{width}",
         "Each draw is accounted for as if one coordinate changed by Δ; one rating affects many.",
-        *(of_sums, of_users, *of_counts, *others),
+        of_sums,
+        of_users,
+        *of_counts,
+        *others,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, as_array
 from dpmc_core.errors import NotApplicable, ParameterError
 from dpmc_core.limits import check
 from dpmc_core.mechanisms import Gaussian, Mechanism
@@ -37,16 +37,16 @@ class TradeOff:
     """
 
     curve: Callable[[FloatArray], FloatArray]
-    mu: float | None
-    exact: bool
     how: str
+    mu: float | None = None
+    exact: bool = False
 
     def misses(self, false_alarms: ArrayLike) -> FloatArray:
         """f(α), the least share of misses, for each share of ``false_alarms`` in [0, 1].
 
         Raises ``ParameterError`` for a share outside.
         """
-        alarms = np.asarray(false_alarms, dtype=np.float64)
+        alarms = as_array(false_alarms)
         outside = alarms[~((alarms >= 0) & (alarms <= 1))]
         if outside.size:
             raise ParameterError("false alarms", float(outside[0]), "between 0 and 1")
@@ -62,17 +62,16 @@ class TradeOff:
         alarms = np.linspace(0.0, 1.0, 201)
         return np.array([alarms, self.misses(alarms)])
 
-    def sentence(self, false_alarms: float = 0.05) -> str:
+    def sentence(self) -> str:
         """How to read it.
 
         >>> of_mechanism(Gaussian(scale=1.0), 1.0).sentence()
         'An attacker who accepts 5 % false alarms finds at most 26 % of those who are in.'
         """
-        share = 100 * float(self.found(false_alarms))
+        share = 100 * float(self.found(0.05))
         shown = three(share) if share < 99.95 else "all but 0.05"
         return (
-            f"An attacker who accepts {100 * false_alarms:g} % false alarms finds at most "
-            f"{shown} % of those who are in."
+            f"An attacker who accepts 5 % false alarms finds at most {shown} % of those who are in."
         )
 
 
@@ -89,13 +88,10 @@ def of_mechanism(mechanism: Mechanism, sensitivity: float) -> TradeOff:
     how = f"one number with {mechanism.title} noise, exactly"
     if mechanism.vector_bounds:
         return TradeOff(
-            curve=lambda alarms: np.asarray(mechanism.cdf(mechanism.isf(alarms) - moved)),
-            mu=None,
-            exact=True,
-            how=how,
+            curve=lambda alarms: mechanism.cdf(mechanism.isf(alarms) - moved), exact=True, how=how
         )
     epsilons = np.linspace(0.0, mechanism.epsilon(moved), _POINTS)
-    deltas = np.asarray(mechanism.delta(epsilons, moved))
+    deltas = mechanism.delta(epsilons, moved)
     return of_profile(epsilons, deltas, how=f"{how}, from its privacy profile")
 
 
@@ -106,8 +102,8 @@ def of_profile(epsilons: ArrayLike, deltas: ArrayLike, how: str = "pairs (ε, δ
     a bound, and exact where all ε ≥ 0 with their least δ are given. Raises ``ParameterError`` for
     ε below 0 or δ outside [0, 1].
     """
-    losses = np.asarray(epsilons, dtype=np.float64).ravel()
-    slack = np.asarray(deltas, dtype=np.float64).ravel()
+    losses = as_array(epsilons).ravel()
+    slack = as_array(deltas).ravel()
     if losses.size == 0 or losses.shape != slack.shape:
         raise ParameterError("deltas", slack.size, f"as many as there are ε ({losses.size}), not 0")
     if not (losses >= 0).all():
@@ -119,14 +115,14 @@ def of_profile(epsilons: ArrayLike, deltas: ArrayLike, how: str = "pairs (ε, δ
         with np.errstate(over="ignore", invalid="ignore"):
             steep = 1 - slack - np.where(some > 0, np.exp(losses) * some, 0.0)
             flat = np.exp(-losses) * (1 - slack - some)
-        return np.asarray(np.maximum(steep.max(axis=1), flat.max(axis=1)))
+        return np.maximum(steep.max(axis=1), flat.max(axis=1))
 
     def curve(alarms: FloatArray) -> FloatArray:
         # a few at a time, since each is compared with every pair
         parts = np.array_split(alarms.reshape(-1, 1), alarms.size // 1000 + 1)
         return np.concatenate([best(part) for part in parts]).reshape(alarms.shape)
 
-    return TradeOff(curve=curve, mu=None, exact=False, how=how)
+    return TradeOff(curve=curve, how=how)
 
 
 def of_ledger(ledger: Ledger) -> TradeOff:
@@ -150,8 +146,12 @@ def of_ledger(ledger: Ledger) -> TradeOff:
         return of_mechanism(first.mechanism, first.l1_sensitivity)
     with suppress(NotApplicable, ArithmeticError, MemoryError):
         return _from_distribution(ledger)
-    answers = [answer for delta in _DELTAS for answer in account(ledger, delta)]
-    pairs = [(a.epsilon, a.delta) for a in answers if math.isfinite(a.epsilon)]
+    pairs = [
+        (answer.epsilon, answer.delta)
+        for delta in _DELTAS
+        for answer in account(ledger, delta)
+        if math.isfinite(answer.epsilon)
+    ]
     epsilons, deltas = zip(*pairs, strict=True)
     return of_profile(epsilons, deltas, how="the tightest ε at a few δ")
 
@@ -162,15 +162,15 @@ def _failing(sure: TradeOff, q: float) -> TradeOff:
     """
 
     def curve(alarms: FloatArray) -> FloatArray:
-        return np.asarray((1 - q) * sure.misses(np.minimum(alarms / (1 - q), 1.0)))
+        return (1 - q) * sure.misses(np.minimum(alarms / (1 - q), 1.0))
 
     how = f"{sure.how}; with probability {three(q)} what only one unit has is shown"
-    return TradeOff(curve=curve, mu=None, exact=False, how=how)
+    return TradeOff(curve=curve, how=how)
 
 
 def _gaussian(mu: float, how: str) -> TradeOff:
     return TradeOff(
-        curve=lambda alarms: np.asarray(special.ndtr(-special.ndtri(alarms) - mu)),
+        curve=lambda alarms: special.ndtr(-special.ndtri(alarms) - mu),
         mu=mu,
         exact=True,
         how=f"{how}: {three(mu)}-GDP, exactly",

@@ -55,7 +55,7 @@ def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     session's box, and compute beside the tests that follow.
     """
     box = jobs.Box()
-    monkeypatch.setattr(jobs, "_box", lambda: box)
+    monkeypatch.setattr(jobs, "visit_box", lambda: box)
     yield
     for job in box.active():
         job.cancel()

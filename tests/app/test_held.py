@@ -2,11 +2,11 @@
 
 import gc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from dpmc_core.errors import DPMCError
-from dpmc_core.experiments import steps
 from pages.parts.server import job as results
 from pages.parts.server import jobs
 from pages.parts.server.job import Box, Job
@@ -108,11 +108,12 @@ def test_a_cancelled_job_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> Non
     class Late:
         held = 90_000_000
 
-        def draw(self, *_: object, **__: object) -> Iterator[tuple[int, str, bool]]:
-            running.cancel()
-            yield 0, "a result", True
+    def results_of() -> Iterator[tuple[int, str, bool]]:
+        running.cancel()
+        yield 0, "a result", True
 
-    jobs._drawn(running, box, steps, lambda k, result: 1)(Late())  # type: ignore[arg-type]
+    worker: Any = Late()
+    jobs._follow(running, results_of(), worker, lambda k, result: (1, 1), box)
     assert box.standing("audit") is done
     assert results.RESULTS.of(running) == 0
     assert running.results == [None]

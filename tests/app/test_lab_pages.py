@@ -93,12 +93,12 @@ def test_a_sweep_runs_on_the_page_and_is_kept(own_store: Path) -> None:
     # more repetitions: what is there is shown, as a part
     shows(open_page(SWEEP, t_seeds="3"), "6 of 9 runs are kept so far")
     # after a cancelled job its own total stands alone
-    jobs._box().replace(
+    jobs.visit_box().replace(
         jobs.Job(kind="sweep", specs=job.specs, results=[None], progress=(2, 4), state="cancelled")
     )
     messages = "Cancelled after 2 of 4 runs", "6 runs are kept so far"
     shows(open_page(SWEEP, t_seeds="3"), *messages, without=[" of 9 runs"])
-    jobs._box().replace(job)
+    jobs.visit_box().replace(job)
     # of many more a few say little: the example stands, and what is kept is said
     many = open_page(SWEEP, t_seeds="8", t_variance_rating="1, 2, 3, 4").example
     assert "Example, not your settings" in many
@@ -123,7 +123,7 @@ def test_what_a_quick_look_ran_is_not_run_again(
     assert app.query_params["run"] in ("quick", ["quick"])
     assert count(own_store) == 2 * (3 + 1)
     another = jobs.Box()
-    monkeypatch.setattr(jobs, "_box", lambda: another)  # another visitor
+    monkeypatch.setattr(jobs, "visit_box", lambda: another)  # another visitor
     again = open_page(SWEEP, **wide, run="quick")
     assert again.verdict == app.verdict
     assert not offered(again)
@@ -488,7 +488,9 @@ def test_runs_of_pages_are_kept() -> None:
     base = {"n_users": 30, "n_items": 20, "rank": 2, "iterations": 1}
     swept = SweepSpec(base=tuple(base.items()), seeds=1)
     store.add(record_of(run(next(swept.plan()).spec)))
-    jobs._box().replace(jobs.Job(kind="sweep", specs=(swept,), results=[None], state="cancelled"))
+    jobs.visit_box().replace(
+        jobs.Job(kind="sweep", specs=(swept,), results=[None], state="cancelled")
+    )
     table = next(f.value for f in open_page("runs").dataframe if "mine" in f.value)
     assert table["mine"].tolist() == ["sweep", "yes", "yes", ""]  # the visitor's own first
 

@@ -154,7 +154,7 @@ def test_hostile_links_end_in_a_page() -> None:
         begun = time.process_time()
         opened(f"{page or 'home'}?{query}")
         assert time.process_time() - begun < 20, (page, query)
-        for job in jobs._box().active():
+        for job in jobs.visit_box().active():
             job.cancel()
 
 
@@ -243,7 +243,7 @@ def test_a_run_that_was_cancelled_early_leaves_the_example() -> None:
     """
     app = open_page("completion")
     job = jobs.Job(kind="run", specs=(RunSpec.of(),), results=[None], where=WAITING)
-    jobs._box().replace(job)
+    jobs.visit_box().replace(job)
     job.cancel()
     shows(app.run(), "Cancelled after", without=[WAITING], kinds=["info"])
     assert app.example

@@ -102,7 +102,7 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
 def seen_by_another(link: str, app: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
     """What another visitor sees at the address of a finished search: the same."""
     another = Box()
-    monkeypatch.setattr(jobs, "_box", lambda: another)
+    monkeypatch.setattr(jobs, "visit_box", lambda: another)
     again = open_page(link)
     assert again.verdict == app.verdict
     assert not again.error

@@ -376,7 +376,7 @@ def test_a_new_claim_starts_a_new_game_and_a_visit_keeps_it() -> None:
     assert app.verdict.endswith("on average ε = 1 allows at most 73.1 % right guesses.")
     assert app.texts().count("○") == 10
     assert "of 1 rounds" in app.press("guess-in").verdict
-    assert jobs._box().belongings["audit-game"] is app.session_state["audit-game"]
+    assert jobs.visit_box().belongings["audit-game"] is app.session_state["audit-game"]
     assert "You were right in" in app.set(x_delta=1e-6).verdict  # which does not count
     verdict = app.set(x_epsilon=2.0).verdict
     assert verdict.startswith("Guess, round by round")
@@ -415,7 +415,7 @@ def test_an_early_stop_is_said() -> None:
     result = replace(audit(AuditSpec(runs=100)), finished=False)
     job = jobs.Job(kind="audit", specs=(result.spec,), results=[result], state="cancelled")
     job.progress = (100, 1000)
-    jobs._box().replace(job)
+    jobs.visit_box().replace(job)
     shows(app.run(), "Cancelled after 100 of 1,000", "Stopped early")
 
 

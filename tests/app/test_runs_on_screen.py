@@ -23,7 +23,7 @@ from tests.app.visits import SWEEP, open_page, shows
 def put(kind: str, spec: Any, state: str, result: Any = None, **others: Any) -> Job:
     """A job of the visitor's in this ``state``."""
     job = Job(kind=kind, specs=(spec,), results=[result], state=state, **others)
-    jobs._box().replace(job)
+    jobs.visit_box().replace(job)
     return job
 
 
@@ -47,12 +47,12 @@ def test_what_stood_before_says_no_verdict_and_is_in_no_handout() -> None:
     def fails() -> None:
         with on_screen.silently():
             on_screen.verdict("The former one.")
-            on_screen.add_figure("former", None, "")
+            on_screen.now().figures["former"] = None, ""
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fails()
-    on_screen.add_text("Later.")
+    on_screen.now().sentences.append("Later.")
     assert on_screen.now().sentences == ["The running one.", "Later."]
     assert on_screen.now().figures == {}
 

@@ -35,7 +35,7 @@ def test_a_sweep_is_drawn_on_another_server_without_a_run(
     assert "run=" not in link
     monkeypatch.setenv("DPMC_STORE", str(tmp_path / "another.sqlite"))
     another = Box()
-    monkeypatch.setattr(jobs, "_box", lambda: another)
+    monkeypatch.setattr(jobs, "visit_box", lambda: another)
     there = open_page("runs").upload(content_of(session), "mine.json")
     table = there.dataframe[0].value
     assert table["mine"].tolist() == ["yes"] * 6

@@ -57,15 +57,15 @@ class Visit(AppTest):
 
     def press(self, key: str = "go") -> "Visit":
         """Press a button, by key or label, and see what it began through to its end."""
-        before = jobs._box().every()
+        before = jobs.visit_box().every()
         self.widget(key).click().run()
-        return self if jobs._box().every() == before else self.wait()
+        return self if jobs.visit_box().every() == before else self.wait()
 
     def wait(self, state: str = "") -> "Visit":
         """Draw the page once all of the visitor's jobs are over, in this ``state`` if any."""
-        until(lambda: not jobs._box().active())
-        states = {job.state for job in jobs._box().every()}
-        assert not state or states == {state}, [job.error for job in jobs._box().every()]
+        until(lambda: not jobs.visit_box().active())
+        states = {job.state for job in jobs.visit_box().every()}
+        assert not state or states == {state}, [job.error for job in jobs.visit_box().every()]
         return self.run()
 
     def upload(self, content: bytes, name: str = "a.csv", place: int = 0) -> "Visit":

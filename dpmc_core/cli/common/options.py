@@ -91,7 +91,7 @@ def add_parameters(
         text = argparse.SUPPRESS
         if shown is None or name in shown:
             usual = "" if p.default is None else f" ({_shown(p.default)})"
-            text = f"{p.meaning}; {p.allowed}{usual}".replace("%", "%%")
+            text = f"{p.rule.meaning}; {p.rule.allowed}{usual}".replace("%", "%%")
         flag, kind, metavar = f"--{name.replace('_', '-')}", None, "NAME"
         if isinstance(p.rule, Limit):
             kind, metavar = p.parse, "N" if p.rule.integer else "X"

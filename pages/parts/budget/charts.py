@@ -212,7 +212,7 @@ def methods_table(names: Sequence[str], accounts: Sequence[Sequence[Account]]) -
     least = [min(answer.epsilon for answer in answers) for answers in accounts]
     for k, method in enumerate(METHODS):
         row = {
-            "accounting": METHODS[method][0],
+            "accounting": METHODS[method]["title"],
             "δ": "0 (never fails)" if method == "pure" else f"{power(accounts[0][k].delta)}",
         }
         for name, answers, best in zip(names, accounts, least, strict=True):

@@ -70,8 +70,7 @@ def observations(sentences: Iterable[str], most: int = 3) -> None:
     While a lesson's question is open they wait for the answer.
     """
     listed = list(sentences)
-    for sentence in listed:
-        on_screen.add_text(sentence)  # a handout or notebook has them in presenter mode too
+    on_screen.now().sentences.extend(listed)  # for a handout, in presenter mode too
     if on_screen.presenting() or on_screen.verdict_held():
         return
     first = _shown_first(listed, most)

@@ -21,7 +21,7 @@ class Held:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sizes: weakref.WeakKeyDictionary[object, float] = weakref.WeakKeyDictionary()
+        self._sizes = weakref.WeakKeyDictionary[object, float]()
 
     @property
     def megabytes(self) -> float:
@@ -137,8 +137,7 @@ class Job:
         """Seconds left: the expected work that is left, at the pace so far; None at first."""
         done, total = self.progress
         if self.results and hasattr(self.results[-1], "remaining"):
-            left: float | None = self.results[-1].remaining  # it knows what was there at first
-            return left
+            return self.results[-1].remaining  # it knows what was there at first
         if not done or not total:
             return None
         worked, whole = self._work(done), sum(self.expected)
@@ -170,8 +169,8 @@ class Box:
         self._former: dict[str, Job] = {}
         self._lock = threading.Lock()
         self.token = ""  # what the visit is known by
-        self.belongings: Mapping[str, Any] = {}
-        self.runs: set[str] = set()  # keys of what was kept of it
+        self.belongings: Mapping[str, Any] = {}  # what the visit has besides, for as long as these
+        self.runs = set[str]()  # keys of what was kept of it
 
     def current(self, kind: str) -> Job | None:
         """The latest job of this kind."""
@@ -198,7 +197,7 @@ class Box:
             self._jobs[job.kind] = job
 
     def forget(self, name: str) -> None:
-        """Cancel and drop the jobs that see the own set called ``name``."""
+        """Cancel and drop the jobs that see the own set called ``name``, results included."""
         with self._lock:
             seeing = {job for job in self.every() if any(one.name == name for one in job.sets)}
             for job in seeing:

@@ -55,7 +55,7 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
     Runs, studies, audits and rows of papers alike. Replaces (and cancels) the visitor's former job
     of this ``kind``.
     """
-    amounts = [spec.amount for spec in specs]
+    amounts = tuple(spec.amount for spec in specs)
     most = settings.of("DPMC_RESULTS_OF_ONE_MB")
     megabytes = sum(spec.model_megabytes for spec in specs if isinstance(spec, RunSpec))
     if megabytes > most:
@@ -66,16 +66,22 @@ def start(kind: str, specs: tuple[Spec, ...]) -> Job:
         results=[None] * len(specs),
         progress=(0, sum(amounts)),
         expected=tuple(map(progress.of_one, specs)),
-        amounts=tuple(amounts),
+        amounts=amounts,
     )
 
-    counts = [0] * len(specs)
+    counts, box = [0] * len(specs), visit_box()
 
     def advance(k: int, result: Any) -> tuple[int, int]:
         counts[k] = min(_amount(result), amounts[k])
         return sum(counts), sum(amounts)
 
-    return _submit(job, _drawn(job, _box(), _STEPS[type(specs[0])], advance))
+    def work(worker: Worker) -> None:
+        steps, together = _STEPS[type(specs[0])], isinstance(specs[0], RunSpec)  # runs advance so
+        drawn = worker.draw(steps, specs, job.sets, most=most * 1_000_000, together=together)
+        with closing(drawn) as results:
+            _follow(job, results, worker, advance, box)
+
+    return _submit(job, work)
 
 
 _STEPS: dict[type, Steps] = {RunSpec: watched, AuditSpec: audit_steps, Trial: trial_steps}
@@ -93,7 +99,7 @@ def start_many(kind: str, spec: SweepSpec | StudySpec | ModelPlan, store: Runs) 
 
     Replaces (and cancels) the visitor's former job of this ``kind``.
     """
-    job, box = Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)), _box()
+    job, box = Job(kind=kind, specs=(spec,), results=[None], progress=(0, spec.amount)), visit_box()
 
     def work(_: Worker) -> None:
         workers = queue.many(RUNS_AT_ONCE, job.sets)
@@ -147,7 +153,7 @@ def start_task(work: Callable[[Job], None]) -> Job:
 
 def current(kind: str = "run") -> Job | None:
     """Find the visitor's latest job of this kind; None before the first."""
-    return _box().current(kind)
+    return visit_box().current(kind)
 
 
 def standing(kind: str = "run") -> Job | None:
@@ -155,7 +161,7 @@ def standing(kind: str = "run") -> Job | None:
 
     One that goes on, or fails at once, takes nothing away.
     """
-    return _box().standing(kind)
+    return visit_box().standing(kind)
 
 
 def session() -> str:
@@ -172,11 +178,6 @@ def place_of(job: Job) -> str:
         return "" if job.where == WAITING else job.where
     elsewhere = job.specs and job.state == "running" and job.progress[0] and settings.scheduler()
     return "Computed on a worker of the cluster." if elsewhere else ""
-
-
-def forget_own(name: str) -> None:
-    """Drop the visitor's jobs on their own set called ``name``, results included."""
-    _box().forget(name)
 
 
 _ahead: dict[tuple[RunSpec, ...], Future[list[Any]]] = {}
@@ -268,21 +269,6 @@ def _drawn_here(specs: tuple[RunSpec, ...]) -> Outcomes:
             yield k, result, False
 
 
-def _drawn(
-    job: Job, box: Box, steps: Steps, progress_of: Callable[[int, Any], tuple[int, int]]
-) -> Callable[[Worker], None]:
-    """The work of a job whose results a worker draws: runs advance together."""
-
-    def work(worker: Worker) -> None:
-        most = settings.of("DPMC_RESULTS_OF_ONE_MB") * 1_000_000
-        together = isinstance(job.specs[0], RunSpec)
-        drawn = worker.draw(steps, job.specs, job.sets, most=most, together=together)
-        with closing(drawn) as results:
-            _follow(job, results, worker, progress_of, box)
-
-    return work
-
-
 def _follow(
     job: Job,
     results: Iterable[Outcome | None],
@@ -314,7 +300,7 @@ def _follow(
 
 
 def _submit(job: Job, work: Callable[[Worker], None], pool: Pool | None = None) -> Job:
-    box = _box()
+    box = visit_box()
     job.session = session()
     own = frozenset[str]().union(*(spec.own_data for spec in job.specs))
     job.sets = tuple(one for name, one in user_datasets.current().items() if name in own)
@@ -363,30 +349,19 @@ def _submit(job: Job, work: Callable[[Worker], None], pool: Pool | None = None) 
 _boxes: dict[str, Box] = {}
 
 
-def _box() -> Box:
+def visit_box() -> Box:
     """Return the visitor's jobs, which are let go when the visitor has been gone for a while."""
     return _boxes.setdefault(session(), Box())
 
 
 def runs() -> frozenset[str]:
     """Keys of the visit's own runs in the store."""
-    return frozenset(_box().runs)
+    return frozenset(visit_box().runs)
 
 
 def of_visit() -> list[Job]:
     """Return the visit's jobs, the latest first."""
-    return sorted(_box().every(), key=lambda job: job.started, reverse=True)
-
-
-def token_of_visit(token: str) -> str:
-    """Have the visit known by ``token``, and return it."""
-    _box().token = token
-    return token
-
-
-def note_belongings(belongings: Mapping[str, Any]) -> None:
-    """Hold what the visit has besides jobs, for as long as these."""
-    _box().belongings = belongings
+    return sorted(visit_box().every(), key=lambda job: job.started, reverse=True)
 
 
 def take_over(token: str) -> Mapping[str, Any] | None:

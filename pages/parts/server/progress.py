@@ -118,9 +118,7 @@ def of_one(spec: Spec) -> float:
 @lru_cache(maxsize=4096)
 def _modelled(spec: RunSpec) -> float:
     rank = float(getattr(spec.algorithm, "rank", 1))
-    search = _SEARCH * (
-        spec.card.guarantee and spec.noise.kind != "none" and spec.noise.mechanism != "gaussian"
-    )
+    search = _SEARCH * (spec.card.guarantee and spec.noise.mechanism not in ("none", "gaussian"))
     if spec.task == "factorize":
         rows, columns = spec.data.sizes
         cells_of = float((rows or 5000) * (columns or 1000))

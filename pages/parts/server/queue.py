@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from dpmc_core.datasets.own import OwnSet
 from dpmc_core.errors import DPMCError
@@ -121,7 +121,7 @@ class Pool:
             del ticket, line  # while waiting for the next one nothing of this visitor stays here
 
 
-@lru_cache(maxsize=1)
+@cache
 def job_pool() -> Pool:
     """For what pages have computed."""
     return Pool(
@@ -129,7 +129,7 @@ def job_pool() -> Pool:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def task_pool() -> Pool:
     """For downloads: they wait for a network, not for a processor."""
     return Pool(2, settings.of("DPMC_QUEUE"), settings.of("DPMC_QUEUE_OF_ONE"))

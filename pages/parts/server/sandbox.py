@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
@@ -81,12 +81,13 @@ def read_file(
             _heavy.pop(heavy_name, None)
     names = (jobs.session(), hashlib.blake2b(data).digest())
     small = _SMALL_PACKED if data.startswith(_PACKED) else _SMALL
+    spec = (function, *given)
     if len(data) <= small and not any(name in _heavy for name in names):
         try:
-            return _in_turn(_QUICK, (function, *given), tell)
+            return _in_turn(_QUICK, spec, tell)
         except TooMuchError:
             _heavy.update(dict.fromkeys(names, now))
-    return _in_turn(_SLOW, (function, *given), tell)
+    return _in_turn(_SLOW, spec, tell)
 
 
 def learn_words(samples: Samples) -> None:
@@ -103,7 +104,7 @@ def _in_turn(lane: _Lane, spec: tuple[Any, ...], tell: Callable[[int], None]) ->
     """What the function that begins ``spec`` returns in a worker of the ``lane``, when this
     visitor's turn has come.
     """
-    future: Future[Any] = Future()
+    future = Future[Any]()
     left = threading.Event()
 
     def work(worker: Worker) -> None:
@@ -159,7 +160,7 @@ def _drawn(worker: Worker, spec: tuple[Any, ...], lane: _Lane, left: threading.E
     raise DPMCError(f"{lane.what} could not be read.")
 
 
-@lru_cache(maxsize=3)
+@cache
 def _pool(lane: _Lane) -> Pool:
     """One worker for each lane; its visitors wait, but others too."""
     memory = min(2000, settings.of("DPMC_JOB_MEMORY_MB"))

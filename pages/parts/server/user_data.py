@@ -27,8 +27,7 @@ KEYS = (_SETS, _TOKEN, _RUNS, BROUGHT, OPENED)  # of the session's state
 def _of_this_visit() -> Mapping[str, OwnSet]:
     if not jobs.session():  # no visitor's page runs here
         return {}
-    sets: Mapping[str, OwnSet] = st.session_state.get(_SETS, {})
-    return sets
+    return st.session_state.get(_SETS, {})
 
 
 user_datasets.ask(_of_this_visit)
@@ -75,9 +74,11 @@ def linked(*holds: str) -> dict[str, str]:
     """What a link may call a set of the catalogue (by name, or by title as when it was here or was
     not) → its title in the ``menu``.
     """
-    titles = catalogue(*holds)
-    calls = {name: (name, entry(name).title, _to_get(entry(name))) for name in titles}
-    return {call: titles[name] for name in titles for call in calls[name]}
+    return {
+        call: title
+        for name, title in catalogue(*holds).items()
+        for call in (name, entry(name).title, _to_get(entry(name)))
+    }
 
 
 def name_of(kind: str) -> str:
@@ -114,7 +115,7 @@ def remove(name: str) -> None:
     """Forget the set called ``name`` and everything made of it."""
     st.session_state[_SETS] = {key: one for key, one in _of_this_visit().items() if key != name}
     st.session_state.pop(_RUNS, None)
-    jobs.forget_own(name)
+    jobs.visit_box().forget(name)
 
 
 def deselect(name: str) -> None:
@@ -131,8 +132,7 @@ def runs_for(dataset: str = "") -> Runs:
     """
     if not user_datasets.is_own(dataset):
         return run_store.store()
-    runs: PassingRuns = st.session_state.setdefault(_RUNS, PassingRuns())
-    return runs
+    return st.session_state.setdefault(_RUNS, PassingRuns())
 
 
 def shown_runs(dataset: str) -> Beside:

@@ -28,13 +28,15 @@ def begin() -> str:
         belongings = jobs.take_over(shown)
         state.update(belongings or {})
         state[COOKIE] = secrets.token_urlsafe(16) if belongings is None else shown
-    return jobs.token_of_visit(state[COOKIE])  # each time: the jobs may have been let go meanwhile
+    token: str = state[COOKIE]
+    jobs.visit_box().token = token  # each time: the jobs may have been let go meanwhile
+    return token
 
 
 def end_of_script() -> None:
     """Note what the visit has besides jobs: it would end with Streamlit's session."""
     state = st.session_state
-    jobs.note_belongings({name: state[name] for name in _KEPT if name in state})
+    jobs.visit_box().belongings = {name: state[name] for name in _KEPT if name in state}
 
 
 def waker() -> Callable[[float], None]:

@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from streamlit import runtime
@@ -32,7 +32,7 @@ _PREPARING = "dpmc-prepare"
 _TIDY_SECONDS = 20.0
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 _once = threading.Lock()
-_last_sessions: weakref.WeakSet[Any] = weakref.WeakSet()  # sessions at the last look
+_last_sessions = weakref.WeakSet[Any]()  # sessions at the last look
 
 
 def warm() -> None:
@@ -46,7 +46,7 @@ def warm() -> None:
             _warmed()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _warmed() -> None:
     # apart: whatever stops the one, visits that are over are let go
     for work, name in (

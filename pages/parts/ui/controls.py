@@ -53,7 +53,7 @@ def slider(
 ) -> float:
     """Draw a slider over ``low``–``high``, a part of the range called ``limit``."""
     bounds = limit_of(limit)
-    narrow = limits.Limit(bounds.name, low, high, bounds.meaning, default)
+    narrow = limits.Limit(bounds.name, low, high, bounds.meaning)
     return numeric(st.slider, label, key, narrow, default, step)
 
 
@@ -62,7 +62,7 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
 
     ``sliding``: a slider instead, where there is anything to slide.
     """
-    limit = limits.Limit(label, low, high, label, default, integer=True)
+    limit = limits.Limit(label, low, high, label, integer=True)
     widget = st.slider if sliding and high > low else st.number_input
     return int(numeric(widget, label, key, limit, default, 1))
 
@@ -89,9 +89,9 @@ def numeric(
     **options: Any,
 ) -> float:
     """Draw ``widget`` over ``limit``; an int for whole numbers."""
-    kind: type = int if limit.integer else float
-    low = limit.low + _SMALLEST if limit.open_low else limit.low
-    high = limit.high - _SMALLEST if limit.open_high else limit.high
+    kind = int if limit.integer else float
+    low = limit.low + _SMALLEST * limit.open_low
+    high = limit.high - _SMALLEST * limit.open_high
     value = limit.default if default is None else default
     step = step or (1 if limit.integer else None)
     if widget is st.number_input and not limit.integer:
@@ -228,7 +228,7 @@ def with_linked(key: str, values: Sequence[float], limit: str) -> list[float]:
     stored = st.session_state.setdefault(f"{key}-linked", set())
     with suppress(ParameterError):
         if key in st.query_params:
-            linked = float(limit_of(limit).parse(st.query_params[key]))
+            linked = limit_of(limit).parse(st.query_params[key])
             stored.add(linked)
             if st.query_params[key] != f"{linked:g}":  # Streamlit knows it as that alone
                 st.session_state.setdefault(key, linked)
@@ -260,7 +260,7 @@ def toggle(label: str, value: bool, meaning: str = "", *, key: str, **options: A
         on = st.toggle(label, value=value, key=key, width="content", **options)
         if meaning:
             st.markdown("", help=meaning, width="content")
-    return bool(on)
+    return on
 
 
 def settings() -> ExpanderContainer:

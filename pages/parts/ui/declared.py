@@ -87,10 +87,8 @@ def boxes(
 
 def chance(dataset: str, key: str, *, guaranteed: bool) -> Settings:
     """Draw the box of the seed and, where runs can be ``guaranteed``, that of secret noise."""
-    secret = False
     with place():
-        if guaranteed:
-            secret = secret_switch(dataset)
+        secret = guaranteed and secret_switch(dataset)
     seed = box("seed", key)
     switch(
         "New seed for each run",
@@ -117,9 +115,12 @@ def secret_switch(dataset: str) -> bool:
 
 def titles(owners: Iterable[str]) -> dict[str, Titles]:
     """Titles of the choices that the algorithms ``owners`` declare, by the parameters' names."""
-    declarations = (parameters(ALGORITHMS[owner].config).items() for owner in owners)
-    rules = {name: param.rule for one in declarations for name, param in one}
-    return {name: rule.titled for name, rule in rules.items() if isinstance(rule, Choice)}
+    return {
+        name: param.rule.titled
+        for owner in owners
+        for name, param in parameters(ALGORITHMS[owner].config).items()
+        if isinstance(param.rule, Choice)
+    }
 
 
 # boxes of *Factorization*: of data and chance, and of each algorithm
@@ -187,9 +188,9 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
     elsewhere = spec.task != "rate" or card.rate is None or user_datasets.is_own(spec.dataset)
     if elsewhere or shares_a_box or (card.unit == "user" and noise.alpha is not None):
         return None
-    params = parameters(config_of(spec.dataset)) | config
-    of_data = {*parameters(config_of(spec.dataset))} - {"user_share"} - spec.data.unread
-    boxed = {"dataset", "seed", *of_data}
+    data = parameters(config_of(spec.dataset))
+    params = data | config
+    boxed = {"dataset", "seed", *({*data} - {"user_share"} - spec.data.unread)}
     able = {"rank", "reg"} if not card.unit else {*config} - {"global_penalty"}
     boxed |= {n for n, p in config.items() if n in able and p.rule.label}
     link: Settings = {"question": "compare", "n": 1, "a_algorithm": card.name, "new_seed": False}
@@ -206,7 +207,8 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
             link["a_by"] = by
         if card.unit == "rating":
             link["a_own_alpha"] = noise.alpha is not None
-            link |= {f"a_{n}": spec.flat()[n] for n in ("noise_on",) if n in changes}
+            if "noise_on" in changes:
+                link["a_noise_on"] = changes["noise_on"]
         if noise.alpha is not None:
             link["a_alpha"] = noise.alpha
     elif card.unit:
@@ -214,11 +216,10 @@ def completion_boxes(spec: RunSpec) -> Settings | None:
     keys = USER_KEYS if card.unit == "user" else {}
     if card.name == "svt":
         keys = {"reg": "threshold"}
-    optional = {name for name, param in params.items() if param.optional}
     for name, value in spec.flat().items():
         if name in boxed and value is not None:
             link[keys.get(name, name)] = value
-            if name in optional:
+            if name in params and params[name].optional:
                 link[f"own_{name}"] = True
         elif name == "item_share" or (
             name in changes and name not in _OF_A_CONFIGURATION and f"a_{name}" not in link

@@ -22,7 +22,7 @@ from pages.parts.ui.looks import BASELINE, BEST, IDENTITY, Identity, curve, inte
 _LOWEST_DENSITY = 1e-12
 
 
-VIEWS: dict[str, tuple[str, str]] = {
+VIEWS = {
     "density": ("density (1 / unit of the number)", "pdf"),
     "log-density": ("density, log scale (1 / unit of the number)", "pdf"),
     "cdf": ("P(noise ≤ x)", "cdf"),
@@ -40,12 +40,12 @@ def densities(mechanisms: Sequence[Mechanism], view: str = "density") -> Drawn:
     fig = figure("noise x (units of the released number)", title, log_y=view == "log-density")
     numbers = {"x": x}
     for m in mechanisms:
-        numbers[m.name] = y = np.asarray(getattr(m, method)(x))
+        numbers[m.name] = y = getattr(m, method)(x)
         if view == "log-density":
             y = np.where(y < _LOWEST_DENSITY, np.nan, y)  # the numbers go on
         look, shape = IDENTITY[m.name], "hv" if m.name == "staircase" else "linear"
-        drawn = {"line": look.line(shape=shape), "marker": look.mark(maxdisplayed=6)}
-        curve(fig, look, x, y, **drawn)
+        marker = look.mark(maxdisplayed=6)
+        curve(fig, look, x, y, line=look.line(shape=shape), marker=marker)
     # or names beside curves would widen it
     fig.update_xaxes(range=[-reach, reach])
     if view == "density":
@@ -64,10 +64,9 @@ def variance_curve(current: Huber) -> Drawn:
     """
     low = min(0.05, current.alpha)
     alpha, square = np.geomspace(low, 20, 300), current.scale**2
-    value = square * np.asarray(unit_variance(alpha))
+    value = square * unit_variance(alpha)
     look, laplace, gaussian = (IDENTITY[name] for name in ("huber", "laplace", "gaussian"))
-    scale = three(current.scale)
-    y_title = f"variance at scale s = {scale} (log scale)"
+    y_title = f"variance at scale s = {three(current.scale)} (log scale)"
     fig = figure("Huber's α (log scale)", y_title, log_x=True, log_y=True)
     tail = alpha[alpha < 1.2]
     limits = ((tail, 2 * square / tail**2, laplace), (alpha[[0, -1]], [square] * 2, gaussian))
@@ -92,7 +91,7 @@ def sampled(mechanism: Mechanism, count: int, seed: int) -> tuple[go.Figure, pd.
     """Histogram of ``count`` samples under their density (thesis figure 4.3), with ±1.96 standard
     errors of each bar; its numbers; and the samples' variance.
     """
-    samples = np.asarray(mechanism.sample(count, np.random.default_rng(seed)))
+    samples = mechanism.sample(count, np.random.default_rng(seed))
     reach = 5 * mechanism.std
     edges = np.linspace(-reach, reach, 81)
     counts, _ = np.histogram(samples, edges)
@@ -179,8 +178,8 @@ def attackers(ledgers: Sequence[Ledger]) -> tuple[go.Figure, pd.DataFrame, str]:
 def attacker_axes() -> go.Figure:
     """Axes from 0 to 100 %: hits against false alarms, chance, and where 5 % are false."""
     fig = figure("false alarms (% of those who are out)", "found (% of those who are in)")
-    chance = {"hoverinfo": "skip", "showlegend": False}
-    curve(fig, replace(BEST, title="chance"), [0, 100], [0, 100], **chance)
+    chance = replace(BEST, title="chance")
+    curve(fig, chance, [0, 100], [0, 100], hoverinfo="skip", showlegend=False)
     fig.add_vline(x=5, line={"color": BASELINE, "width": 1, "dash": "dot"})
     label_end(fig, 5.0, 3.0, "5 % false alarms")
     label_end(fig, 78.0, 78.0, "chance", shift=-12)

@@ -1,7 +1,6 @@
 """Where ε stands in the world: what organisations say of their own releases."""
 
 from dataclasses import dataclass
-from functools import cache
 from math import log
 
 import streamlit as st
@@ -29,20 +28,16 @@ class Deployment:
     note: str = ""
 
 
-@cache
-def deployments() -> tuple[Deployment, ...]:
-    """All of data/deployments.toml, the smallest ε first."""
-    rows = [
-        typed(Deployment, row, "data/deployments.toml")
-        for row in facts("deployments")["deployment"]
-    ]
-    return tuple(sorted(rows, key=lambda row: row.epsilon))
+DEPLOYMENTS = sorted(  # the smallest ε first
+    (typed(Deployment, row, "data/deployments.toml") for row in facts("deployments")["deployment"]),
+    key=lambda row: row.epsilon,
+)
 
 
 def nearest(epsilon: float) -> str:
     """Name the deployment whose ε is nearest, as a ratio."""
     place = min(max(epsilon, 1e-9), 1e9)  # an ε may be infinite
-    near = min(deployments(), key=lambda row: abs(log(row.epsilon / place)))
+    near = min(DEPLOYMENTS, key=lambda row: abs(log(row.epsilon / place)))
     return (
         f"Nearest to ε = {three(epsilon)}: {near.name}, ε = {three(near.epsilon)} for {near.unit}, "
         f"{near.period}."
@@ -72,7 +67,7 @@ def draw(epsilon: float) -> None:
             "Said by": row.source,
             "Note": row.note,
         }
-        for row in deployments()
+        for row in DEPLOYMENTS
     ]
     link = st.column_config.LinkColumn(display_text="open")
     show_table(rows, "Releases with their ε, the smallest first.", column_config={"Source": link})

@@ -24,7 +24,7 @@ from pages.parts.ui.on_screen import download
 
 Made = TypeVar("Made")
 _MOST = 24  # figures of one result
-_of_results: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+_of_results = WeakKeyDictionary[Any, dict[Any, Any]]()
 
 
 def of_values(make: Callable[..., Made]) -> Callable[..., Made]:
@@ -101,8 +101,7 @@ class _Ready(go.Figure):  # type: ignore[misc]  # Plotly has no types, so its cl
 
     def to_dict(self) -> JsonObject:
         """The dictionary."""
-        spec: JsonObject = object.__getattribute__(self, "_spec")
-        return spec
+        return object.__getattribute__(self, "_spec")
 
 
 def look() -> Look:
@@ -177,8 +176,7 @@ def ready(fig: go.Figure, look: Look) -> _Ready:
 
 def _dressed(spec: JsonObject, colour: str, small: int) -> JsonObject:
     """``spec``, a figure as a dictionary, in its template."""
-    layout = spec["layout"] | {"template": _template(colour, small)}
-    return {**spec, "layout": layout}
+    return {**spec, "layout": spec["layout"] | {"template": _template(colour, small)}}
 
 
 def _changed(part: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:
@@ -334,9 +332,9 @@ def draw(
     colour, scale, held = look()
     held = held and not question
     config = chart_config(name) if toolbar else {"displayModeBar": False}
-    on_screen.add_figure(name, fig, alt)
-    of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None}
-    of["alt"] = on_screen.without_numbers(alt) if held else alt
+    on_screen.now().figures[name] = fig, alt
+    alt = on_screen.without_numbers(alt) if held else alt
+    of: JsonObject = {"key": f"chart-{name}", "config": config, "theme": None, "alt": alt}
     drawn = ready(fig, (colour, scale, held))
     if not on_screen.presenting():
         st.plotly_chart(drawn, **of)
@@ -352,8 +350,8 @@ def on_white(fig: Any) -> JsonObject:
 
 def page_of(fig: Any, name: str, div_id: str = "figure", **options: Any) -> str:
     """A page with ``fig`` alone, the same each time; ``options`` are passed to Plotly."""
-    fixed = {"config": chart_config(name), "div_id": div_id, "validate": False}
-    return str(pio.to_html(on_white(fig), **fixed, **options))
+    config = chart_config(name)
+    return pio.to_html(on_white(fig), config=config, div_id=div_id, validate=False, **options)
 
 
 def show(fig: go.Figure | Drawn, name: str, alt: str, numbers: pd.DataFrame | None = None) -> None:
@@ -381,11 +379,13 @@ def _offer(fig: go.Figure, name: str, alt: str, numbers: pd.DataFrame) -> None:
     """Show the ``numbers`` of a figure, and offer both as files."""
     st.caption(alt)
     on_screen.show_table(numbers, alt, highest=320)
-    offers: dict[str, tuple[str, Callable[[], Any]]] = {
-        "csv": ("Numbers (CSV)", lambda: numbers),
-        "html": ("Figure (HTML)", lambda: page_of(fig, name)),
-    }
+    icon = ":material/download:"
     with st.container(horizontal=True):
-        for kind, (label, make) in offers.items():
-            about = {"key": f"{kind}-{name}", "icon": ":material/download:"}
-            download(label, f"dpmc-{name}.{kind}", make, **about)
+        download("Numbers (CSV)", f"dpmc-{name}.csv", lambda: numbers, key=f"csv-{name}", icon=icon)
+        download(
+            "Figure (HTML)",
+            f"dpmc-{name}.html",
+            lambda: page_of(fig, name),
+            key=f"html-{name}",
+            icon=icon,
+        )

@@ -24,9 +24,7 @@ class Page:
 PAGES = {
     name: typed(Page, table, f"data/pages.toml, {name}") for name, table in facts("pages").items()
 }
-WORDS: dict[str, tuple[str, str]] = {
-    name: (entry["word"], entry["says"]) for name, entry in facts("glossary").items()
-}
+WORDS: dict[str, dict[str, str]] = facts("glossary")
 
 
 def groups_style() -> str:
@@ -44,8 +42,7 @@ def groups_style() -> str:
 
 def meaning(name: str) -> str:
     """The word called ``name`` with what it means, for the help of one control."""
-    word, says = WORDS[name]
-    return f"{word}: {says}"
+    return "{word}: {says}".format(**WORDS[name])
 
 
 def all_words() -> None:
@@ -55,4 +52,4 @@ def all_words() -> None:
 
 def listed(names: Iterable[str]) -> str:
     """Write the words called ``names`` with their meanings as a Markdown list."""
-    return "\n".join(f"- **{WORDS[name][0]}**: {WORDS[name][1]}" for name in names)
+    return "\n".join("- **{word}**: {says}".format(**WORDS[name]) for name in names)

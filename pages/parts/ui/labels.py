@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
+from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.wording import JsonObject
 
 LABEL_SIZE = 12  # of names of lines, in pixels
@@ -66,9 +66,8 @@ def _shifts(names: Sequence[JsonObject], shares: Sequence[float], room: float) -
     tall = np.array([_LINE_PIXELS * (1 + name["text"].count("<br>")) for name in names])
     heights = room * np.asarray(shares)
     order = heights.argsort(kind="stable")
-    heights[order] = np.subtract(_apart(heights[order], tall[order], room), heights[order])
-    shifts: list[float] = heights.tolist()
-    return shifts
+    heights[order] = _apart(heights[order], tall[order], room) - heights[order]
+    return heights.tolist()
 
 
 def wrapped(text: str, characters: int = _CHARACTERS) -> str:
@@ -82,21 +81,19 @@ def wrapped(text: str, characters: int = _CHARACTERS) -> str:
     return "<br>".join(textwrap.wrap(text, characters, break_long_words=False))
 
 
-def _apart(heights: ArrayLike, tall: ArrayLike, room: float) -> list[float]:
+def _apart(heights: FloatArray, tall: IntArray, room: float) -> FloatArray:
     """Move sorted ``heights`` as little as needed so that names ``tall`` pixels high do not meet.
 
     All stay between 0 and ``room``, if they fit. Pooled neighbours stand around their mean
     (isotonic regression of the heights less the room that the names below need).
     """
-    heights, tall = np.asarray(heights), np.asarray(tall)
     if not heights.size:
-        return []
+        return heights
     # the middle of each above that of the lowest, where all stand as close as they may
     below = tall.cumsum() - (tall + tall[0]) / 2
     low, high = tall[0] / 2, room - below[-1] - tall[-1] / 2
     free = isotonic_regression(heights - below).x.clip(low, max(low, high))
-    moved: list[float] = (free + below).tolist()
-    return moved
+    return free + below
 
 
 def label_end(fig: go.Figure, x: float, y: float, text: str, shift: int = 0) -> None:
@@ -130,11 +127,11 @@ def log_ticks(low: float, high: float, **others: float) -> dict[str, list[Any]]:
     ['0.5', '1', '2', '5', '10', '20', 'none']
     """
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    ticks = [m * 10.0**e for e in exponents for m in (1, 2, 5)]
-    ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
-    if len(ticks) < 3:
-        finer = [m * 10.0**e for e in exponents for m in (1, 1.5, 2, 3, 4, 5, 7)]
-        ticks = [x for x in finer if low * 0.999 <= x <= high * 1.001]
+    for digits in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        ticks = [m * 10.0**e for e in exponents for m in digits]
+        ticks = [x for x in ticks if low * 0.999 <= x <= high * 1.001]
+        if len(ticks) >= 3:
+            break
     if len(ticks) > 9:  # a decade each is enough
         ticks = [x for x in ticks if abs(math.log10(x) - round(math.log10(x))) < 1e-9]
     return {

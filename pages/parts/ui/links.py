@@ -49,10 +49,10 @@ def on_page(path: str, titles: LinkTitles) -> None:
     st.session_state[_DRAWN], st.session_state[_TOLD] = set(), set()
     st.session_state[_LABELS] = {}
     put(st.session_state.pop(_AGAIN, {}), titles)
-    endless = [key for key in st.query_params if not _small(st.query_params[key])]
+    endless = {key: text for key, text in st.query_params.items() if not _small(text)}
     given = {key: st.query_params.get_all(key) for key in st.query_params}
     if endless:  # Streamlit would try to make numbers of them
-        st.session_state[_ENDLESS] = {key: st.query_params[key] for key in endless}
+        st.session_state[_ENDLESS] = endless
         st.switch_page(path, query_params={k: v for k, v in given.items() if k not in endless})
     translated, names = dict[str, str](), dict[str, str]()
     for key, by_name in titles.items():
@@ -88,9 +88,14 @@ def put(values: Mapping[str, Any], titles: LinkTitles) -> None:
     st.session_state.update(values)
 
 
+def _of_visit(key: str, kind: type) -> Any:
+    """What the visit has under ``key``: at first an empty one of its ``kind``."""
+    return st.session_state.setdefault(key, kind())
+
+
 def set_next(values: Mapping[str, object]) -> None:
     """Set controls of this page (by their keys) at the start of its next run."""
-    st.session_state.setdefault(_AGAIN, {}).update(values)
+    _of_visit(_AGAIN, dict).update(values)
 
 
 def _small(text: str) -> bool:
@@ -107,17 +112,17 @@ def _small(text: str) -> bool:
 
 def current_page() -> str:
     """Name the page that was drawn last."""
-    return str(st.session_state.get(_PAGE, ""))
+    return st.session_state.get(_PAGE, "")
 
 
 def label_of(name: str, label: str) -> None:
     """Remember what the parameter called ``name`` is called on this page."""
-    st.session_state.setdefault(_LABELS, {})[name] = label
+    _of_visit(_LABELS, dict)[name] = label
 
 
 def reword(sentence: str) -> str:
     """Put the page's word for a parameter into a sentence, made ``plain``."""
-    labels = st.session_state.get(_LABELS, {})
+    labels = _of_visit(_LABELS, dict)
     return plain(re.sub(r"^(\w+)(?= = )", lambda match: labels.get(match[1], match[1]), sentence))
 
 
@@ -158,8 +163,15 @@ def declaration(name: str) -> Parameter:
     owner, dot, field = name.rpartition(".")
     if not dot:
         return Parameter(name, LIMITS[name], LIMITS[name].default, optional=False)
-    kinds: dict[str, type] = {**KINDS, "round": RoundEpsilon, "plan": PlanSpec}
-    kinds |= {"images": ImageData, "ratings": RatingsData, "model": ModelPlan, "project": Project}
+    kinds: dict[str, type] = {
+        **KINDS,
+        "round": RoundEpsilon,
+        "plan": PlanSpec,
+        "images": ImageData,
+        "ratings": RatingsData,
+        "model": ModelPlan,
+        "project": Project,
+    }
     kind = ALGORITHMS[owner].config if owner in ALGORITHMS else kinds[owner]
     return parameters(kind)[field]
 
@@ -198,8 +210,8 @@ def check_link(
 
     The value is ``given``, or the only one; Streamlit itself drops it silently.
     """
-    st.session_state.setdefault(_DRAWN, set()).add(key)
-    endless = st.session_state.get(_ENDLESS, {}).pop(key, None)
+    _of_visit(_DRAWN, set).add(key)
+    endless = _of_visit(_ENDLESS, dict).pop(key, None)
     text = endless or (st.query_params.get(key) if given is None else given)
     if text is None or key in st.session_state:
         return
@@ -221,33 +233,31 @@ def check_link(
 
 def remember(key: str, sentence: str) -> None:
     """Keep a sentence about the control called ``key`` for ``link_problems``."""
-    st.session_state.setdefault(_PROBLEMS, {})[key] = sentence
+    _of_visit(_PROBLEMS, dict)[key] = sentence
 
 
 def forget(key: str) -> None:
     """Drop the sentence about the control called ``key``: it was used."""
-    st.session_state.get(_PROBLEMS, {}).pop(key, None)
+    _of_visit(_PROBLEMS, dict).pop(key, None)
 
 
 def trusted() -> bool:
     """Say whether all that the address asked for could be had: else it runs nothing."""
-    return not any(
-        key in st.session_state.get(_DRAWN, set()) for key in st.session_state.get(_PROBLEMS, {})
-    )
+    return _of_visit(_DRAWN, set).isdisjoint(_of_visit(_PROBLEMS, dict))
 
 
 def link_problems() -> None:
     """Show what was wrong with this page's controls so far; call after all of them, and again
     after those of a tab.
     """
-    drawn = st.session_state.get(_DRAWN, set())
+    drawn = _of_visit(_DRAWN, set)
     # a control that is not on screen has nothing to set: the page would be drawn for ever
     again = {k: v for k, v in st.session_state.pop(_AGAIN, {}).items() if k in drawn}
     if again:
         st.session_state[_AGAIN] = again
         st.rerun()
-    warned = st.session_state.setdefault(_TOLD, set())
-    for key, sentence in st.session_state.get(_PROBLEMS, {}).items():
+    warned = _of_visit(_TOLD, set)
+    for key, sentence in _of_visit(_PROBLEMS, dict).items():
         if key in drawn - warned:
             warned.add(key)
             st.warning(plain(sentence), icon=":material/link_off:")

@@ -43,7 +43,7 @@ _LOOKS = (
     ("#E69F00", "longdashdot", "star"),
     ("#56B4E9", "5px 2px", "hexagon"),
 )
-IDENTITY: dict[str, Identity] = {
+IDENTITY = {
     **{
         name: Identity(family.title, *_LOOKS[i % len(_LOOKS)])
         for i, (name, family) in enumerate(FAMILIES.items())
@@ -61,7 +61,7 @@ LINES = (
     ("#B5563F", "longdashdot", "hexagon"),
 )
 # of algorithms that factorize
-FACTORIZATIONS: dict[str, Identity] = {
+FACTORIZATIONS = {
     "nmf": Identity("NMF, not private", "#666666", "longdash", "cross"),
     "sklearn-nmf": Identity("scikit-learn's NMF", "#666666", "dot", "x"),
     "robust-nmf": Identity("Robust NMF, not private", "#009E73", "dot", "diamond"),
@@ -75,7 +75,7 @@ FACTORIZATIONS: dict[str, Identity] = {
 BASELINE = "#888888"  # on both grounds
 BEST = Identity("best baseline", BASELINE, "dot", width=1.5)
 
-LETTERS = ("A", "B", "C", "D", "E", "F")  # of configurations side by side
+LETTERS = tuple("ABCDEF")  # of configurations side by side
 NOISES = {name: IDENTITY[name].title for name in MECHANISMS}
 SOME_NOISE = {name: NOISES[name] for name in RUN_FAMILIES}
 # ε of the slider, evenly spaced on a logarithmic scale
@@ -124,8 +124,8 @@ BAND_ALPHA = "0.14"  # of bands on a light ground
 
 def band(fig: go.Figure, colour: str, x: Any, y: Any, halves: Any, **trace: object) -> None:
     """Fill what lies within ``halves`` of the line through ``x`` and ``y``."""
-    x, y, halves = np.asarray(x), np.asarray(y), np.asarray(halves)
-    r, g, b = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    x, y, halves = map(np.asarray, (x, y, halves))
+    r, g, b = bytes.fromhex(colour[1:])
     fig.add_scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([y + halves, (y - halves)[::-1]]),

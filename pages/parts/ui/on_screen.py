@@ -40,7 +40,8 @@ _NUMBER = re.compile(r"(?<![\w.,])(?<![αTδ] = )(?<!^ε = )(?<!in )\d+(?:[.,]\d
 
 @dataclass
 class Shown:
-    """The title of a page, its sentences, and its figures by name: each with its takeaway.
+    """The title of a page, its sentences (Markdown), and its figures by name: each with its
+    takeaway.
 
     ``lines`` are the Python of its numbers by heading, ``held_back`` why some should not run by
     themselves. ``place`` is where the verdict stands, ``note`` what comes before it ("Example").
@@ -65,12 +66,12 @@ class Shown:
 
 def presenting() -> bool:
     """Say whether presenter mode is on."""
-    return bool(st.session_state.get("present", False))
+    return st.session_state.get("present", False)
 
 
 def all_open() -> bool:
     """Say whether all folds are open."""
-    return bool(st.session_state.get("open_all", False))
+    return st.session_state.get("open_all", False)
 
 
 def follow_address() -> list[str]:
@@ -103,17 +104,12 @@ def begin(title: str, place: DeltaGenerator) -> None:
     st.session_state[_KEY] = Shown(title, place)
 
 
-def add_text(sentence: str) -> None:
-    """Remember one sentence (Markdown)."""
-    now().sentences.append(sentence)
-
-
 def verdict(sentence: str) -> None:
     """Write the page's verdict: one sentence (Markdown) from the numbers on screen."""
-    shown, written = now(), writer()
+    shown, text = now(), writer()(sentence)
     if shown.place is not None:
-        add_text(written(sentence))
-        shown.place.markdown(unbroken(written(sentence)))
+        shown.sentences.append(text)
+        shown.place.markdown(unbroken(text))
 
 
 def unbroken(sentence: str) -> str:
@@ -140,11 +136,6 @@ def silently() -> Iterator[None]:
         st.session_state[_KEY] = shown or Shown()
 
 
-def add_figure(name: str, figure: Any, takeaway: str) -> None:
-    """Remember a figure; one of the same name is replaced."""
-    now().figures[name] = (figure, takeaway)
-
-
 def add_lines(heading: str, python: str, *, held_back: str = "") -> None:
     """Remember Python that computes numbers on screen; ``held_back`` says why it should not run
     by itself.
@@ -156,8 +147,7 @@ def add_lines(heading: str, python: str, *, held_back: str = "") -> None:
 
 def now() -> Shown:
     """What has been drawn so far."""
-    shown: Shown = st.session_state.setdefault(_KEY, Shown())
-    return shown
+    return st.session_state.setdefault(_KEY, Shown())
 
 
 def hold_verdict(held: bool) -> None:
@@ -167,7 +157,7 @@ def hold_verdict(held: bool) -> None:
 
 def verdict_held() -> bool:
     """Whether it does."""
-    return bool(st.session_state.get(_HELD, False))
+    return st.session_state.get(_HELD, False)
 
 
 def without_numbers(text: str) -> str:

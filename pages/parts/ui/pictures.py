@@ -29,9 +29,9 @@ def heat_map(
     """Matrices side by side on one colour scale (Cividis), of ``rows`` by ``columns``, and every
     cell as numbers; ``below`` the last of them errors, from 0, on a scale of their own.
     """
-    across = len(panels)
+    across, drawn = len(panels), [*panels, *below]
     gap, between = 0.03, 0.12
-    lines = max(wrapped(name).count("<br>") for name, _ in [*panels, *below])
+    lines = max(wrapped(name).count("<br>") for name, _ in drawn)
     wide = (1 - gap * (across - 1)) / across
     tall = (1 - between) / 2 if below else 1.0
     # laid out by hand: Plotly's own subplots take longer than everything else here
@@ -56,7 +56,7 @@ def heat_map(
         "annotations": [],
     }
     cells = []
-    for k, (name, matrix) in enumerate([*panels, *below]):
+    for k, (name, matrix) in enumerate(drawn):
         number, second = "" if k == 0 else str(k + 1), k >= across
         left = (k - len(below) if second else k) * (wide + gap)
         foot = 0.0 if second else 1 - tall
@@ -100,7 +100,7 @@ def heat_map(
     numbers = {
         "user": users.ravel() + 1,
         "item": items.ravel() + 1,
-        **{name: m.ravel() for name, m in [*panels, *below]},
+        **{name: m.ravel() for name, m in drawn},
     }
     return fig, pd.DataFrame(numbers)
 

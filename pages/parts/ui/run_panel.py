@@ -214,15 +214,28 @@ def _draw_seed(seed: str) -> None:
 
 # what an address may hold besides settings of a run
 _NO_SETTINGS = {
-    *("lesson", "step", "present", "open_all", "tab", "embed", "clip", "user", "list_user"),
-    *("list_enough", "held_user", "f_image", "f_used", "f_document", "f_topic"),
-    *("question", "f_question", "t_protect", "t_vary", "t_by", "t_view"),
+    "lesson",
+    "step",
+    "present",
+    "open_all",
+    "tab",
+    "embed",
+    "clip",
+    "user",
+    "list_user",
+    "list_enough",
+    "held_user",
+    "f_image",
+    "f_used",
+    "f_document",
+    "f_topic",
+    "question",
+    "f_question",
+    "t_protect",
+    "t_vary",
+    "t_by",
+    "t_view",
 }
-
-
-def _untouched() -> bool:
-    """Say whether no setting differs from the usual one: the address holds those that do."""
-    return not set(st.query_params) - _NO_SETTINGS
 
 
 def _example(panel: Panel) -> None:
@@ -248,7 +261,8 @@ def draw_example(one: Example, wanted: tuple[Any, ...], label: str = "Run") -> N
     """
     same = wanted == one.specs
     own = "" if same else ", other settings"
-    same = same or (_untouched() and not one.differs)
+    # the address holds the settings that differ from the usual ones
+    same = same or not (set(st.query_params) - _NO_SETTINGS or one.differs)
     if same:
         about = f":material/info: **{one.name}**{own}: {one.about}."
         st.container(key="about-example").caption(about)
@@ -347,8 +361,8 @@ def _show_ended(panel: Panel, job: jobs.Job) -> None:
     if not same:
         _say_changed(panel.button)
     if standing.state == "done" or not panel.in_store:  # else the page says how much of it is kept
-        whose = st.container(key="whose-run")
-        whose.caption(f":material/check: **Your run**{_about(standing)}.")
+        about = f":material/check: **Your run**{_about(standing)}."
+        st.container(key="whose-run").caption(about)
     if standing.specs == panel.quick:
         note_quick_look(panel.repetitions)
     with st.container(key="results" if same else "results-of-others"):
@@ -369,16 +383,16 @@ def _about(job: Job) -> str:
     """Say what a finished job ran on, as far as one run is like another."""
     spec = job.specs[0]
     dataset, seed = getattr(spec, "dataset", ""), getattr(spec, "seed", None)
-    parts = []
+    about = ""
     if isinstance(dataset, str) and dataset and not user_datasets.is_own(dataset):
-        parts.append(entry(dataset).title)
+        about += f", {entry(dataset).title}"
     if seed is not None:
-        parts.append(f"seed {seed}")
+        about += f", seed {seed}"
     if job.seconds:  # its thread has ended: one that is cancelled may still wait for a worker
-        parts.append(f"{job.seconds:.1f} s")
+        about += f", {job.seconds:.1f} s"
     if settings.scheduler() and not job.where:
-        parts.append("on the cluster")
-    return "".join(f", {one}" for one in parts)
+        about += ", on the cluster"
+    return about
 
 
 def _say_how_it_ended(panel: Panel, job: jobs.Job, standing: jobs.Job | None) -> None:

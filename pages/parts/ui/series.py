@@ -123,13 +123,14 @@ def series_chart(
     )
     # one title for all panels: on a phone they would run into each other; the empty ones make room
     fig.update_xaxes(title={"text": ""})
-    below = {"x": 0.5, "y": 0, "yshift": -48, "xref": "paper", "yref": "paper"}
-    fig.add_annotation(text=x_title, font={"size": 14}, **below)
+    fig.add_annotation(
+        text=x_title, font={"size": 14}, x=0.5, y=0, yshift=-48, xref="paper", yref="paper"
+    )
     named = set[str]()
     for line in lines:
         title = line.look.title
-        at = {**cell(titles.index(line.panel)), "legendgroup": title}
-        _draw(fig, line, showlegend=title not in named, **at)
+        at = cell(titles.index(line.panel))
+        _draw(fig, line, showlegend=title not in named, legendgroup=title, **at)
         named.add(title)
     for number, panel in enumerate(titles):
         places = {x for line in lines if line.panel == panel for x in line.x}

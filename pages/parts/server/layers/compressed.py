@@ -59,7 +59,7 @@ class _File:
             return self.encoded[encoding]
 
 
-_later: SimpleQueue[_File] = SimpleQueue()  # what is to be compressed again
+_later = SimpleQueue[_File]()  # what is to be compressed again
 
 
 def hold_back(seconds: float) -> None:
@@ -85,7 +85,7 @@ class Compressed(Layer):
 
     async def answer(self, scope: Scope) -> Response | None:
         """Send a file of Streamlit's compressed; none is looked for that is not in the list."""
-        _, here, name = str(scope["path"]).rpartition(_ROUTE)
+        _, here, name = scope["path"].rpartition(_ROUTE)
         file = _files().get(name) if here and scope["method"] in ("GET", "HEAD") else None
         encoding = encoding_for(Headers(scope=scope))
         if file is None or encoding is None:

@@ -28,8 +28,18 @@ window.WebSocket = class extends WebSocket {
 _FOLDER = Path(streamlit.__file__).parent / "static" / "static" / "js"
 # what the pages show first, by the names of Streamlit's scripts, before their digests
 _NEEDED = (
-    *("PlotlyChart", "Selectbox", "NumberInput", "Html", "Slider", "Button", "PageLink"),
-    *("DownloadButton", "Checkbox", "ButtonGroup", "Multiselect", "TextInput"),
+    "PlotlyChart",
+    "Selectbox",
+    "NumberInput",
+    "Html",
+    "Slider",
+    "Button",
+    "PageLink",
+    "DownloadButton",
+    "Checkbox",
+    "ButtonGroup",
+    "Multiselect",
+    "TextInput",
 )
 _IMPORTED = re.compile(r'(?:from|import)\s*"\./([^"]+\.js)"')
 

@@ -41,9 +41,12 @@ class Edge(Layer):
     """ASGI middleware."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            send = _with_headers(send, str(scope["path"]))
-        await super().__call__(scope, receive, send)
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_headers(scope["path"]))
+            await send(message)
+
+        await super().__call__(scope, receive, sending if scope["type"] == "http" else send)
 
     async def connect(self, scope: Scope) -> ASGIApp | None:
         """Refuse a connection that a page of another site opened."""
@@ -60,7 +63,7 @@ class Edge(Layer):
 
     async def answer(self, scope: Scope) -> ASGIApp | None:
         """Answer with headers; send a frame to the page without its menu."""
-        if str(scope["path"]).endswith("/_stcore/metrics") and not _metrics_are_open():
+        if scope["path"].endswith("/_stcore/metrics") and not _metrics_are_open():
             return PlainTextResponse("Closed here: set DPMC_METRICS=1 to open it.", 404)
         if _framed_as_a_whole(scope):
             # without the menu, and known as a frame to the pages; by the question alone: before a
@@ -118,14 +121,14 @@ def for_this_machine() -> bool:
     return (
         listens_here_alone()
         and not config.get_option("server.corsAllowedOrigins")
-        and bool(config.get_option("server.enableCORS"))
+        and config.get_option("server.enableCORS")
     )
 
 
 def listens_here_alone() -> bool:
     """Whether it does, and goes by no other name."""
     named = config.get_option("server.allowedHosts")
-    return not named and str(config.get_option("server.address")) in _THIS_MACHINE
+    return not named and config.get_option("server.address") in _THIS_MACHINE
 
 
 def in_another_site() -> bool:
@@ -159,15 +162,6 @@ def _framed_as_a_whole(scope: Scope) -> bool:
         return False
     query = dict(parse_qsl(str(scope["query_string"], "latin-1")))
     return query.get("embed", "").lower() != "true"
-
-
-def _with_headers(send: Send, path: str) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(_headers(path))
-        await send(message)
-
-    return sending
 
 
 def _headers(path: str) -> dict[str, str]:

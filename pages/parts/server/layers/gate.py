@@ -24,7 +24,7 @@ class Ready(Layer):
 
     async def answer(self, scope: Scope) -> Response | None:
         """Say at ``/ready`` whether everything is loaded."""
-        if not str(scope["path"]).endswith("/ready"):
+        if not scope["path"].endswith("/ready"):
             return None
         body, status = ("ready", 200) if loading.is_done() else ("loading", 503)
         return PlainTextResponse(body, status, {"Cache-Control": "no-store"})
@@ -46,11 +46,11 @@ class Gate(Layer):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
         self._open = 0
-        self._coming: Counter[str] = Counter()  # bytes on their way, by visit
+        self._coming = Counter[str]()  # bytes on their way, by visit
 
     async def answer(self, scope: Scope) -> ASGIApp | None:
         """Take a file or refuse it; show nobody a page where there is no room for a visit."""
-        path = str(scope["path"])
+        path = scope["path"]
         if scope["method"] in ("PUT", "POST") and _UPLOAD in path:
             return partial(self._upload, path.partition(_UPLOAD)[2].split("/")[0])
         if self._full() and is_for_page(scope) and "/_stcore/" not in path:
@@ -65,7 +65,7 @@ class Gate(Layer):
 
     async def connect(self, scope: Scope) -> ASGIApp | None:
         """Count a visit for as long as it is open; refuse one where there is no room."""
-        if not str(scope.get("path", "")).endswith("/_stcore/stream"):
+        if not scope.get("path", "").endswith("/_stcore/stream"):
             return None
         return WebSocketClose(1013, "full: try again later") if self._full() else self._visited
 
@@ -100,7 +100,7 @@ class Gate(Layer):
                 if not self._coming[visit]:
                     del self._coming[visit]
             return
-        await Response(refusal, 413, media_type="text/plain")(scope, receive, send)
+        await PlainTextResponse(refusal, 413)(scope, receive, send)
 
 
 def _unread(visit: str) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ import streamlit
 from fontTools import subset, ttLib
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Scope
+from starlette.types import Scope
 
 from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.worker.process import Share
@@ -37,14 +37,12 @@ _LIGATURES = 4  # the type of lookup in a font's table of substitutions
 class Icons(Layer):
     """ASGI middleware. Who asks before the small font is made gets Streamlit's."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        super().__init__(app)
-        self._small: bytes | None = None
-        self._requested = False
+    _small: bytes | None = None
+    _requested = False
 
     async def answer(self, scope: Scope) -> Response | None:
         """Send the small font to who asks for the large one."""
-        path, here = _font(), str(scope["path"])
+        path, here = _font(), scope["path"]
         if not (
             path is not None
             and scope["method"] == "GET"

@@ -24,7 +24,7 @@ from pages.parts.server.layers.layer import Layer
 _ROUTE = "/ahead/"
 _MOST_OFFERS = 500  # offers that are remembered
 _MOST_FILES = 40  # files that are held at once for all visits, the latest
-_offers: OrderedDict[str, Callable[[], str]] = OrderedDict()
+_offers = OrderedDict[str, Callable[[], str]]()
 _changing = Lock()
 
 
@@ -49,7 +49,7 @@ class Ahead(Layer):
 
     async def answer(self, scope: Scope) -> Response | None:
         """Send what is on offer under the name that the path ends with."""
-        _, here, name = str(scope["path"]).rpartition(_ROUTE)
+        _, here, name = scope["path"].rpartition(_ROUTE)
         if scope["method"] != "GET" or not here:
             return None
         make = _offers.get(name)
@@ -73,7 +73,7 @@ def hold_made_files(manager: Any) -> None:
     inside of ``manager``: tests hold that it is there.
     """
     make = manager.execute_deferred
-    held: deque[Any] = deque()
+    held = deque[Any]()
 
     def address(name: str) -> str:
         button = manager._deferred_callables.get(name, {})
@@ -89,7 +89,7 @@ def hold_made_files(manager: Any) -> None:
                 if len(held) > _MOST_FILES:
                     of_one, oldest = held.popleft()
                     of_one.pop(oldest, None)
-        return str(path)
+        return path
 
     manager.execute_deferred = address
     # for requests for a file that no button makes
