@@ -164,9 +164,7 @@ def _noise(card: Algorithm, left: Settings, base: Any, *, strict: bool) -> Noise
         if kind is type(before) and kind.field() not in taken:
             values[kind.field()] = getattr(before, kind.field())
     for name in ("alpha", "delta"):
-        inherited = getattr(before, name) if before.kind != "none" else None
-        if name == "alpha" and not shaped and name not in named:
-            inherited = None
+        inherited = getattr(before, name) if shaped or name == "delta" else None
         value = named.get(name, None if name in given else inherited)
         if value is not None:
             values[name] = value
@@ -199,9 +197,9 @@ class Spec(ABC):
     def amount(self) -> int:
         """How much work it is: steps, runs or outputs."""
 
-    @abstractmethod
     def weighted_runs(self) -> Iterable[tuple["RunSpec", float]]:
-        """The different runs that it stands for, and how many of each."""
+        """The different runs that it stands for, and how many of each: none of its own."""
+        return ()
 
     @property
     def may_be_secret(self) -> bool:

@@ -53,7 +53,7 @@ from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.compare import dpals_counts
-from dpmc_core.wording import printed, signed, three
+from dpmc_core.wording import Printed, printed, signed, three
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = {e.id: rows_of(e.id) for e in ENTRIES if e.computed}
@@ -224,7 +224,7 @@ def test_settings_are_the_printed_ones() -> None:
 
 # a reference row: its printed value, and its trials
 NEAR, LESS = (0.5, 1.0, 1.001, 1.0), (0.5, 0.4, 0.401, 0.4)
-EXACT = {"rounding": 0.005, "exact": True}
+EXACT = {"exact": lambda: 1.5}
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ EXACT = {"rounding": 0.005, "exact": True}
         ("1.50", [1.51], REPRODUCED, EXACT | {"within": 0.01}),
         ("1.50", [1.495], REPRODUCED, EXACT),
         ("1.50", [1.494], DIFFERS, EXACT),
-        ("1.50", [1.48], DIFFERS, {"exact": True, "within": 0.01}),
-        ("-1.50", [-1.51], REPRODUCED, {"exact": True, "within": 0.01}),
+        ("1.50", [1.48], DIFFERS, EXACT | {"within": 0.01}),
+        ("-1.50", [-1.51], REPRODUCED, EXACT | {"within": 0.01}),
         ("2.00", [], MISSING, {}),
         # 2 %, or what chance allows
         ("1.00", [0.9801, 0.9801, 0.9801], REPRODUCED, {}),
@@ -254,10 +254,12 @@ EXACT = {"rounding": 0.005, "exact": True}
     ],
 )
 def test_verdicts(text: str | None, values: list[float], kind: str, more: dict[str, Any]) -> None:
+    of_row, reference = dict(more), None
     if "reference" in more:
-        base, *trials = more["reference"]
-        more = {"reference": (base, list(zip(values, trials, strict=True)))}
-    outcome = verdict(text, values=values, **{"rounding": 0.0, **more})
+        base, *trials = of_row.pop("reference")
+        reference = (base, list(zip(values, trials, strict=True)))
+    number = None if text is None else Printed("huber", "3", {}, "rmse", text, "")
+    outcome = verdict(Row(setting={}, metric="", printed=number, **of_row), values, reference)
     assert outcome.kind == kind
     assert outcome.why.endswith(".")
 
@@ -342,7 +344,7 @@ def test_a_table_is_computed_through_the_store(
 
 
 def test_a_row_without_data_cannot_be_run_and_a_failed_trial_keeps_its_number() -> None:
-    row = Row(id="none", setting={}, metric="RMSE")
+    row = Row(setting={}, metric="RMSE")
     with pytest.raises(DataError, match="cannot be computed here"):
         new_trial(row, 0)
     missing = Verdict(MISSING, "What it takes was not at hand when the table was computed.")
