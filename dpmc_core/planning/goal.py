@@ -197,6 +197,11 @@ class Probe:
         """The mean of what the runs measured."""
         return float(np.mean(self.values))
 
+    @property
+    def margin(self) -> float:
+        """By how much they reached the goal on average."""
+        return float(np.mean(self.margins))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
@@ -252,7 +257,7 @@ class Search:
     @property
     def best(self) -> Probe | None:
         """Return the probe nearest to the goal, or furthest beyond it; None before the first."""
-        return max(self.probes, key=lambda probe: float(np.mean(probe.margins)), default=None)
+        return max(self.probes, key=lambda probe: probe.margin, default=None)
 
     @property
     def estimate(self) -> float | None:
@@ -262,8 +267,8 @@ class Search:
         inside = sorted(
             (p for p in self.probes if self.low <= p.place <= self.high), key=lambda p: p.place
         )
-        missed = [p for p in inside if np.mean(p.margins) < 0]
-        reached = [p for p in inside if np.mean(p.margins) >= 0]
+        missed = [p for p in inside if p.margin < 0]
+        reached = [p for p in inside if p.margin >= 0]
         if not missed or not reached:
             return None
         a, b = missed[-1], reached[0]
@@ -271,8 +276,7 @@ class Search:
             return None
         place = math.sqrt(a.place * b.place)
         if a.place < b.place:  # else not monotone within noise: the middle of where it turns
-            share = -np.mean(a.margins) / (np.mean(b.margins) - np.mean(a.margins))
-            place = a.place * (b.place / a.place) ** float(share)
+            place = a.place * (b.place / a.place) ** (-a.margin / (b.margin - a.margin))
         return min(max(place, self.low), self.high)
 
     @property
@@ -298,8 +302,8 @@ class Search:
             return f"a {kind} ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
 
         if self.crossing == "above":
-            margins = max(self.probes, key=lambda probe: probe.place).margins
-            missed = measured(-float(np.mean(margins)), t_half_width(margins))
+            largest = max(self.probes, key=lambda probe: probe.place)
+            missed = measured(-largest.margin, t_half_width(largest.margins))
             _, _, unit = TASKS[self.plan.base.task].measure.removesuffix(")").partition(" (")
             return (
                 f"{title} {is_not} {self.plan.goal} up to {amount(three(self.plan.most))}, where "
@@ -331,7 +335,7 @@ class Search:
         reached = [p.place for p in self.probes if p.decided > 0]
         first = min(reached, default=math.inf)
         again = [p.place for p in self.probes if p.decided < 0 and p.place > first]
-        within = [p for p in self.probes if np.mean(p.margins) >= 0 and p.place < self.low]
+        within = [p for p in self.probes if p.margin >= 0 and p.place < self.low]
         if within and not again:
             sentences.append(
                 f"More may not always be better: at {three(within[0].place)} the goal was reached "
@@ -370,9 +374,7 @@ class Search:
             "vary": self.plan.vary,
             "goal": self.plan.goal,
             "crossing": self.crossing,
-            "best": None
-            if self.best is None
-            else {"place": self.best.place, "mean": self.best.mean},
+            "best": self.best and {"place": self.best.place, "mean": self.best.mean},
             "estimate": self.estimate,
             "interval_95": [
                 end if is_known else None

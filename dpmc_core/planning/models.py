@@ -59,8 +59,9 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
     yield from looking.at(plan.most)
     if looking.last.decided >= 0:
         yield from looking.at(plan.least)
-    if looking.state(finished=True).crossing != "inside":
-        yield looking.state(finished=True)
+    ended = looking.state(finished=True)
+    if ended.crossing != "inside":
+        yield ended
         return
     murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:

@@ -80,10 +80,6 @@ class Item(Statistic):
             kind="",
         )
 
-    def margin(self, release: Release) -> float:
-        """How far noise moves it at most in 95 of 100 releases."""
-        return reach(self, release.mechanism)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Project(Config):
@@ -194,7 +190,7 @@ class Shared:
                 "query": item.query,
                 "releases": item.releases,
                 "share": item.share,
-                "margin_95": item.margin(release),
+                "margin_95": reach(item, release.mechanism),  # in 95 of 100 releases
                 "standard_deviation": release.mechanism.std,
                 "epsilon_alone": tightest(Ledger((release,)), self.project.delta),
             }
