@@ -24,6 +24,7 @@ from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.wording import JsonObject, finite
 
 KINDS = ("completion", "factorization")
+NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +148,6 @@ def failed(spec: RunSpec, error: DPMCError) -> Record:
 def record_for(spec: RunSpec, **numbers: Any) -> Record:
     """The record of a run of ``spec`` with these fields; what is left out is None, 0 or today's."""
     unit, nominal = standing_of(spec)
-    names = ("value", "baseline", "truth", "epsilon", "epsilon_published")
     return Record(
         kind=kind_of(spec),
         dataset=spec.data.entry.name,
@@ -160,7 +160,7 @@ def record_for(spec: RunSpec, **numbers: Any) -> Record:
         delta=spec.noise.delta,
         spec=spec.to_json(),
         **{
-            **dict.fromkeys(names),
+            **dict.fromkeys(NUMBERS),
             "key": key_of(spec),
             "seconds": 0.0,
             "summary": {},
@@ -211,7 +211,7 @@ class PassingRuns:
 
     def have(self, keys: Iterable[str]) -> set[str]:
         """See ``RunStore.have``."""
-        return {key for key in keys if key in self._records}
+        return self._records.keys() & keys
 
     def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]:
         """See ``RunStore.find``."""

@@ -15,13 +15,20 @@ from typing import Any
 
 import dpmc_core
 from dpmc_core.errors import DataError, DPMCError
-from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, record_for, spec_of
+from dpmc_core.experiments.store.records import (
+    NUMBERS,
+    PassingRuns,
+    Record,
+    Runs,
+    record_for,
+    spec_of,
+)
 from dpmc_core.wording import JsonObject
 
 MOST_BYTES = 5_000_000
 MOST_RUNS = 4000
 _MOST_LINKS, _LONGEST = 50, 4000  # characters of a link
-_NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "seconds")
+_NUMBERS = (*NUMBERS, "seconds")
 _OF_THE_FILE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _LEAST_EPSILON, _LARGEST = 1e-9, 1e9
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import dpmc_core
 from dpmc_core.completion import FactorModel
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.ratings import Ratings, Split, UserSplit
+from dpmc_core.datasets.ratings import Split, UserSplit
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
@@ -41,7 +41,7 @@ def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.rand
     """
     if not spec.card.guarantee or spec.noise.kind == "none":
         salt = 0xFAC if spec.task == "factorize" else 0xA15
-        return np.random.default_rng(np.random.SeedSequence([spec.seed, salt]))
+        return np.random.default_rng([spec.seed, salt])
     if spec.secret:
         return secret_generator()
     text = json.dumps(spec.changes(), sort_keys=True)
@@ -49,8 +49,7 @@ def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.rand
     hasher = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest))
     for numbers in given:
         hasher.update(numbers.tobytes())
-    digest = hasher.digest()
-    return np.random.default_rng(np.random.SeedSequence(list(digest)))
+    return np.random.default_rng(list(hasher.digest()))
 
 
 def solve(
@@ -110,13 +109,6 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-
-
-def public_facts(spec: RunSpec, ratings: Ratings) -> dict[str, str]:
-    """What the spec's algorithm takes as public of ``ratings``, and by what."""
-    features = ratings.item_features
-    used = getattr(spec.algorithm, "item_features", "none") != "none"
-    return {**ratings.public, **(features.fact if used and features is not None else {})}
 
 
 Metrics = TypeVar("Metrics")
@@ -226,7 +218,10 @@ class RatingsResult(Result[Metrics]):
 
     @property
     def public(self) -> Mapping[str, str]:
-        return public_facts(self.spec, self.split.train)
+        train = self.split.train
+        features = train.item_features
+        used = getattr(self.spec.algorithm, "item_features", "none") != "none"
+        return {**train.public, **(features.fact if used and features is not None else {})}
 
     @property
     def beats_baselines(self) -> dict[str, bool]:
