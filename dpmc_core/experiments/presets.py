@@ -13,8 +13,7 @@ import numpy as np
 
 from dpmc_core.completion import moments, recommending
 from dpmc_core.config import Settings
-from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets import Ratings, user_datasets
 from dpmc_core.experiments.spec import RunSpec
 
 PUBLISHED, WELL_REGULARISED = "as published", "well regularised"
@@ -116,15 +115,10 @@ def usual_threshold(dataset: str) -> float:
 
 
 def preset(name: str, dataset: str) -> Settings:
-    """RunSpec changes of a preset for a dataset; empty when the papers published nothing on it.
-
-    Raises ``KeyError`` for an unknown preset.
-    """
+    """RunSpec changes of a preset for a dataset; empty when the papers published nothing on it."""
     if name == PUBLISHED:
         return dict(_PUBLISHED.get(dataset, {}))
-    if name == WELL_REGULARISED:
-        return fitted({**_USUAL, **_WELL.get(dataset, {})}, dataset)
-    raise KeyError(name)
+    return fitted({**_USUAL, **_WELL.get(dataset, {})}, dataset)
 
 
 def fitted(numbers: Settings, dataset: str) -> Settings:
@@ -167,13 +161,12 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     n_users, n_items = spec.data.sizes
     rank = getattr(spec.algorithm, "rank", 16)
     none = np.empty(0, dtype=np.int32)
-    empty = Ratings(
-        none, none, np.empty(0), n_users, n_items, 0.0, 1.0
-    )  # the estimate is the same for any scale
+    # the estimate is the same for any scale
+    empty = Ratings(none, none, np.empty(0), n_users, n_items, 0.0, 1.0)
     if spec.task == "recommend":
         config = recommending.LikesConfig(rank=rank, budget=budget)
-        items, least = (recommending.likes_items_worth_it(empty, config), recommending.WORTH_IT)
-        tuned = "MovieLens"
+        items = recommending.likes_items_worth_it(empty, config)
+        least, tuned = recommending.WORTH_IT, "MovieLens"
     else:
         items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))
         least, tuned = moments.WORTH_IT, "MovieLens, SweetRS and synthetic sets"

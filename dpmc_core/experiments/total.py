@@ -15,8 +15,7 @@ from dpmc_core.datasets.synthetic.ratings import low_rank
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.privacy import Ledger
-from dpmc_core.privacy.calibrate import least_noise
+from dpmc_core.privacy import Ledger, least_noise
 from dpmc_core.privacy.noise import NominalEpsilon, TotalEpsilon
 
 

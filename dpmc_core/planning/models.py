@@ -14,8 +14,7 @@ import numpy as np
 from scipy import special
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.run import TASKS
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments import TASKS, RunSpec
 from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, key_of, record_for
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers

@@ -13,11 +13,10 @@ from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
 from dpmc_core.planning.spec import QUERIES, People, Query, Statistic
-from dpmc_core.privacy import Ledger, Release
+from dpmc_core.privacy import Ledger, Release, ledger_from_text
 from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
-from dpmc_core.privacy.ledger import ledger_from_text
 from dpmc_core.wording import JsonObject, three, toml, toml_of
 
 _NOISES = ("gaussian", "laplace", "huber")

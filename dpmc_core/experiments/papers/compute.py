@@ -98,7 +98,7 @@ def verdict(
         share = apart / target
         percent = f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.2g}"
         return Verdict(DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({percent} %).")
-    half = t_half_width(tuple(values))
+    half = t_half_width(values)
     allowed = max(_CLOSE * abs(target), 0.0 if math.isnan(half) else math.sqrt(2) * half)
     if abs(apart) <= allowed:
         how = (
@@ -118,7 +118,7 @@ def verdict(
         return Verdict(DIFFERS, far + ".")
     base, pairs = reference
     steps = [mine - other for mine, other in pairs]
-    step, wide = float(np.mean(steps)), t_half_width(tuple(steps))
+    step, wide = float(np.mean(steps)), t_half_width(steps)
     comparison = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
     same_way = not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0
     if same_way and 1 / _FAR <= mean / target <= _FAR:

@@ -122,12 +122,12 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
             dtype=str,
             skip_blank_lines=False,
             keep_default_na=False,
-        )
+        ).fillna("")
     except (ValueError, pd.errors.ParserError) as error:
         message = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise DataError(f"{file} cannot be read as CSV ({message}).") from None
-    rows = rows[(rows.fillna("") != "").any(axis=1)]
-    names = [str(name).strip() for name in rows.iloc[0].fillna("")] if len(rows) else []
+    rows = rows[(rows != "").any(axis=1)]
+    names = [str(name).strip() for name in rows.iloc[0]] if len(rows) else []
     if INSIDE not in names or len(names) < 2:
         shown = ", ".join(name[:40] for name in names[:12]) or "none"
         raise DataError(

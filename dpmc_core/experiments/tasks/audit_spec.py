@@ -151,7 +151,7 @@ class AuditSpec(Config, Spec):
 
     @property
     def own_data(self) -> frozenset[str]:
-        return frozenset({self.dataset} if user_datasets.is_own(self.dataset) else ())
+        return frozenset(filter(user_datasets.is_own, [self.dataset]))
 
     def consistent(self) -> None:
         self._check_dataset()

@@ -22,8 +22,7 @@ from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
-from dpmc_core.privacy import Ledger, Statement, state
-from dpmc_core.privacy.ledger import Release
+from dpmc_core.privacy import Ledger, Release, Statement, state
 from dpmc_core.wording import JsonObject
 
 
