@@ -225,17 +225,18 @@ def test_settings_are_the_printed_ones() -> None:
 # a reference row: its printed value, and its trials
 NEAR, LESS = (0.5, 1.0, 1.001, 1.0), (0.5, 0.4, 0.401, 0.4)
 EXACT = {"exact": lambda: 1.5}
+WITHIN = EXACT | {"within": 0.01}
 
 
 @pytest.mark.parametrize(
     ("text", "values", "kind", "more"),
     [
         # both sides of every border: the rounding, or the share that a row allows
-        ("1.50", [1.51], REPRODUCED, EXACT | {"within": 0.01}),
+        ("1.50", [1.51], REPRODUCED, WITHIN),
         ("1.50", [1.495], REPRODUCED, EXACT),
         ("1.50", [1.494], DIFFERS, EXACT),
-        ("1.50", [1.48], DIFFERS, EXACT | {"within": 0.01}),
-        ("-1.50", [-1.51], REPRODUCED, EXACT | {"within": 0.01}),
+        ("1.50", [1.48], DIFFERS, WITHIN),
+        ("-1.50", [-1.51], REPRODUCED, WITHIN),
         ("2.00", [], MISSING, {}),
         # 2 %, or what chance allows
         ("1.00", [0.9801, 0.9801, 0.9801], REPRODUCED, {}),
@@ -254,12 +255,12 @@ EXACT = {"exact": lambda: 1.5}
     ],
 )
 def test_verdicts(text: str | None, values: list[float], kind: str, more: dict[str, Any]) -> None:
-    of_row, reference = dict(more), None
+    reference = None
     if "reference" in more:
-        base, *trials = of_row.pop("reference")
+        base, *trials = more["reference"]
         reference = (base, list(zip(values, trials, strict=True)))
-    number = None if text is None else Printed("huber", "3", {}, "rmse", text, "")
-    outcome = verdict(Row(setting={}, metric="", printed=number, **of_row), values, reference)
+    number = text and Printed("huber", "3", {}, "rmse", text, "")
+    outcome = verdict(Row(setting={}, metric="", printed=number, **more), values, reference)
     assert outcome.kind == kind
     assert outcome.why.endswith(".")
 

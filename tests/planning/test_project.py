@@ -64,8 +64,7 @@ def test_margins_are_of_the_noise_that_is_planned() -> None:
     for row, planned in zip(shared.as_dict()["items"], shared.releases, strict=True):
         margin, noise = row["margin_95"], planned.mechanism
         inside = float(noise.cdf(margin) - noise.cdf(-margin))
-        bins = 12 if row["query"] == "histogram" else 1
-        assert inside**bins == pytest.approx(0.95, rel=1e-9)
+        assert inside ** (12 if row["query"] == "histogram" else 1) == pytest.approx(0.95, rel=1e-9)
 
 
 TOML = """
