@@ -82,8 +82,7 @@ def names(group: str) -> tuple[str, ...]:
 @lru_cache(maxsize=len(FILES))
 def _read(group: str) -> JsonObject:
     with FILES[group].open(encoding="utf-8") as file:
-        raw: JsonObject = json.load(file)
-    return raw
+        return json.load(file)
 
 
 def write(group: str, name: str, spec: ManyRuns, store: Runs, metadata: JsonObject) -> None:

@@ -54,10 +54,8 @@ def _rows(params: dict[str, Parameter]) -> Iterator[str]:
         yield "No parameters.\n"
         return
     for name, p in params.items():
-        start = "" if p.default is None else str(p.default)
-        if isinstance(p.default, float):
-            start = f"{p.default:g}"
-        title = f"`{name}` = {start}" if start else f"`{name}`"
+        usual = f"{p.default:g}" if isinstance(p.default, float) else p.default
+        title = f"`{name}`" if usual in (None, "") else f"`{name}` = {usual}"
         yield from wrap(f"- {title}: {p.meaning}; {p.allowed}", 100, subsequent_indent="  ")
     yield ""
 

@@ -238,9 +238,8 @@ def halved(answer: Plan) -> dict[str, float]:
     half = best.epsilon / 2
     if half < LEAST_EPSILON:
         return {}
-    out: dict[str, float] = {}
     wider = plan(replace(spec, margin=None, epsilon=half, people=best.people)).best
-    out["margin"] = wider.margin
+    out = {"margin": wider.margin}
     if best.people is not None:  # a mean's margin is in proportion to 1/people
         out["people"] = math.ceil(best.people * wider.margin / best.margin * (1 - 1e-9))
     (release,) = best.ledger.releases

@@ -185,8 +185,9 @@ def _printed(pairs: list[tuple[Row, Row]]) -> list[float]:
 
 def _solves(pair: tuple[Row, Row]) -> tuple[int, int]:
     """How often an item pass of each solves for every item: K times of IRLS, once of ALS."""
-    configs = [row.spec(0, 0).algorithm for row in pair if row.spec is not None]
-    one, other = (getattr(config, "inner", 1) for config in configs)
+    one, other = (
+        getattr(row.spec(0, 0).algorithm, "inner", 1) for row in pair if row.spec is not None
+    )
     return one, other
 
 

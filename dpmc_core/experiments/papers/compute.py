@@ -38,7 +38,7 @@ from dpmc_core.experiments.sweeps.tradeoff import largest
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.wording import JsonObject, three
+from dpmc_core.wording import three
 
 REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
     "reproduced",
@@ -284,9 +284,7 @@ def taken(row: Row, record: Record) -> float:
     if row.after:
         steps = record.summary["steps"]
         numbers = next(step for step in steps if step["iteration"] == row.after)
-    number = {**record.summary["baselines"], **record.summary, **numbers}[row.take]
-    assert number is not None  # finished runs of this kind have it
-    return float(number)
+    return float({**record.summary["baselines"], **record.summary, **numbers}[row.take])
 
 
 def new_trial(row: Row, seed: int) -> float:
@@ -389,7 +387,7 @@ def stored(entry: str) -> PaperResult | None:
     file = RESULTS / f"{entry}.json"
     if not file.exists():
         return None
-    raw: JsonObject = json.loads(file.read_text(encoding="utf-8"))
+    raw = json.loads(file.read_text(encoding="utf-8"))
     if raw.pop("format", None) != FORMAT:
         raise DataError(
             f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'."

@@ -98,8 +98,7 @@ def _coherence(name: str, shared: RunSpec, seed: int) -> float:
 
 @lru_cache(maxsize=3)  # the trials of a row, whose topics the next row judges too
 def _topics(spec: RunSpec) -> FactorResult:
-    result: FactorResult = run(spec, compare=False)
-    return result
+    return run(spec, compare=False)
 
 
 def _rating_error(epsilon: float | None, seed: int) -> float:

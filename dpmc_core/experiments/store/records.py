@@ -107,8 +107,7 @@ def standing_of(spec: RunSpec) -> tuple[str, bool]:
 
 def run_single_threaded(spec: RunSpec) -> AnyResult:
     """Run ``spec`` on one thread: the kernel's sums then have one order, whatever the machine."""
-    result: AnyResult = run(spec) if spec.task == "factorize" else run(spec, workers=1)
-    return result
+    return run(spec) if spec.task == "factorize" else run(spec, workers=1)
 
 
 def record_of(result: AnyResult, *, once: bool = False) -> Record:

@@ -112,8 +112,8 @@ class RunStore:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
             shown = url.set(query={}).render_as_string()  # a query may hold a password too
             self.place = shown if "://" in given else given
-            local = url.get_backend_name() == "sqlite" and url.database
-            file = Path(str(url.database)) if local else None
+            local = url.get_backend_name() == "sqlite"
+            file = Path(url.database) if local and url.database else None
             if file is not None and not str(file).startswith(("file:", ":memory:")):
                 if not new and not file.exists():
                     why = "a sweep makes one, or name another by DPMC_STORE or --store"

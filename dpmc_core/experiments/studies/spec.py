@@ -11,7 +11,6 @@ from dpmc_core import limits
 from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.config import Config, Settings
-from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.ratings import number_of_users
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -543,7 +542,7 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
 def _possible(cell: Cell) -> bool:
     """Whether a rank is at most the number of items that factors are learned for."""
     data, config = cell.spec.data, cell.spec.algorithm
-    if not isinstance(data, RatingsData) or cell.spec.card.name not in ("dpals", "private-svd"):
+    if cell.spec.card.name not in ("dpals", "private-svd"):
         return True
     n_users, n_items = data.sizes
     items = n_frequent(n_items, config) if isinstance(config, DPALSConfig) else n_items

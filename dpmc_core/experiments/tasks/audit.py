@@ -363,7 +363,8 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
     """
     if pair is None:
         release = claimed_release(spec)
-        claim, curve = state(Ledger((release,)), spec.delta), of_ledger(Ledger((release,)))
+        ledger = Ledger((release,))
+        claim, curve = state(ledger, spec.delta), of_ledger(ledger)
         if isinstance(release.mechanism, Gaussian):
             return claim, curve
         # a pure claim is tested as such: at δ = 0

@@ -155,13 +155,10 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
             f"{file}, line {int(cells.index[row]) + 1}: '{names[column][:40]}' must be {must}."
         )
     for k, name in enumerate(names):
-        if k != which and _numbers_rows(numbers[:, k]):
+        steps = np.diff(np.sort(numbers[:, k]))
+        if k != which and len(numbers) >= _ROWS and (steps == 1).all():
             raise DataError(
                 f"{file}: '{name[:40]}' holds every whole number of a range once, as numbers of "
                 "rows do. They were not released: leave the column out."
             )
     return numbers[:, which] == 1, np.delete(numbers, which, axis=1)
-
-
-def _numbers_rows(values: FloatArray) -> bool:
-    return values.size >= _ROWS and bool((np.diff(np.sort(values)) == 1).all())

@@ -48,26 +48,11 @@ class Neighbours:
     columns: IntArray
 
 
-def with_and_without(spec: AuditSpec) -> Neighbours:
-    """The dataset that ``spec`` names with its ``record``, and the same without it.
-
-    A user's ratings are there or not; one rating is high or low; the place of an image or document
-    is taken or empty. Unless the spec says which: the user with the most ratings, of their items
-    the one that fewest others rated; the image or document farthest from the mean.
-
-    Raises ``ParameterError`` for a record that is not there, ``DatasetMissingError`` or
-    ``DataError``.
-    """
-    data = spec.run_spec(0).data
-    if spec.target in FACTOR_TARGETS:
-        return _samples(samples_of(data), spec.record)
-    return _ratings(ratings_of(data), spec.record, whole=spec.neighbours == "user")
-
-
 def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
     counts = ratings.per_user
-    who = _place(record, ratings.user_labels, ratings.n_users, "user") if record else None
-    who = int(np.argmax(counts)) if who is None else who
+    who = int(np.argmax(counts))
+    if record:
+        who = _place(record, ratings.user_labels, ratings.n_users, "user")
     mine = ratings.users == who
     if not mine.any() or mine.all():
         raise DataError(
@@ -192,11 +177,22 @@ def _seeds(spec: AuditSpec, seed: np.random.SeedSequence, size: int) -> list[int
 
 def two_datasets(spec: AuditSpec) -> Neighbours:
     """What an algorithm is run on: the made tables or pictures, or the spec's dataset, with and
-    without the record.
+    without its ``record``.
+
+    A user's ratings are there or not; one rating is high or low; the place of an image or document
+    is taken or empty. Unless the spec says which: the user with the most ratings, of their items
+    the one that fewest others rated; the image or document farthest from the mean.
+
+    Raises ``ParameterError`` for a record that is not there, ``DatasetMissingError`` or
+    ``DataError``.
     """
+    of_samples = spec.target in FACTOR_TARGETS
     if spec.dataset:
-        return with_and_without(spec)
-    if spec.target in FACTOR_TARGETS:
+        data = spec.run_spec(0).data
+        if of_samples:
+            return _samples(samples_of(data), spec.record)
+        return _ratings(ratings_of(data), spec.record, whole=spec.neighbours == "user")
+    if of_samples:
         pixels = np.arange(pictures()[0].dimension)
         return Neighbours(*pictures(), "Alice's picture", pixels, pixels[:0])
     first, second = neighbours(spec.neighbours)

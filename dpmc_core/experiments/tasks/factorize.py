@@ -41,15 +41,11 @@ from dpmc_core.metrics.factors import (
 from dpmc_core.privacy import Release
 from dpmc_core.wording import JsonObject
 
-AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40
 _REFERENCE_SAMPLES, _REFERENCE_ROUNDS = 10_000, 50
-_FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = (
-    10,
-    4,
-    40,
-)  # those in between start from the round before
+# those in between start from the round before
+_FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = 10, 4, 40
 _LEAST_GAP = 1e-3  # between baseline and reference, of the former
 _TERMS = 20  # words of a topic in a picture: pages show some of them
 _SHOWN = 24  # columns whose outliers are kept for showing
@@ -177,11 +173,11 @@ def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
     """
     mean = mean_columns(clean.values)[:, None]
     along = cross(clean.values, mean)
-    errors = {AVERAGE: column_errors(clean.values, mean, along, along) ** 2 / 2}
+    errors = {"average column": column_errors(clean.values, mean, along, along) ** 2 / 2}
     if clean.shape is not None:
         parts = parts_without_data(clean.shape, rank)
         fits = fit_coefficients(clean.values, parts, _LAST_SWEEPS)
-        errors[WITHOUT_DATA] = column_errors(clean.values, parts, fits) ** 2 / 2
+        errors["parts made without data"] = column_errors(clean.values, parts, fits) ** 2 / 2
     return errors
 
 

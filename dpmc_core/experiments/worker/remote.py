@@ -290,8 +290,7 @@ class RemoteProcess(Process):
                 raise OSError(0, "the worker cannot do this")
             return answer["result"]
 
-        answer: tuple[bytes, bool] | None = answered(self._client, ask)
-        return answer
+        return answered(self._client, ask)
 
 
 def workers_of(client: Any, *, own: bool = False) -> list[dict[str, Any]]:
