@@ -29,7 +29,7 @@ CHANCE = ("seed", "secret", "split_seed")
 _NOISE = ("mechanism", *AMOUNTS, "alpha", "delta")
 
 
-def default_algorithm(dataset: str | None, task: object = None) -> str:
+def default_algorithm(dataset: str | None, task: object) -> str:
     """The algorithm that is meant where only a ``dataset``, or a ``task``, or neither is named."""
     samples = task == "factorize" or not (
         dataset is None or issubclass(config_of(dataset), RatingsData)
@@ -242,11 +242,12 @@ class RunSpec(Config, Spec):
         if config != type(config)(**values_of(config)):  # it would be no part of the noise's seed
             allowed = "one whose settings are all parameters; the spec's noise sets the noise"
             raise ParameterError("config", type(config).__name__, allowed)
-        if self.task == "recommend" and self.data.split != "random":
-            allowed = "random for the task recommend, which holds out users, not ratings"
-            raise ParameterError("split", self.data.split, allowed)
-        if self.task == "recommend" and self.data.user_share < 1:
-            raise ParameterError("user_share", self.data.user_share, "1 for the task recommend")
+        if self.task == "recommend":
+            if self.data.split != "random":
+                allowed = "random for the task recommend, which holds out users, not ratings"
+                raise ParameterError("split", self.data.split, allowed)
+            if self.data.user_share < 1:
+                raise ParameterError("user_share", self.data.user_share, "1 for the task recommend")
         if self.task == "factorize":
             self._check_samples()
 

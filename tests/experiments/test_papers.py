@@ -25,7 +25,7 @@ from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.papers import ENTRIES, compute, rows_of, stored, stored_all, verdict
+from dpmc_core.experiments.papers import ENTRIES, compute, rows_of, stored
 from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
     DIFFERS,
@@ -41,6 +41,7 @@ from dpmc_core.experiments.papers.compute import (
     prediction_interval,
     specs_of,
     taken,
+    verdict,
     verdict_of,
     write,
 )
@@ -81,14 +82,13 @@ def test_every_entry_says_what_stands_for_it_and_its_results_can_be_traced() -> 
         assert entry.source in names
         assert "{" not in entry.made + entry.finding + entry.missing
         assert entry.made or entry.missing or not entry.computed
-    results = {result.entry: result for result in stored_all()}
     for name, rows in COMPUTED.items():
         ids = {row.id for row in rows}
         assert len(ids) == len({*row_names(rows).values()}) == len(rows)
         assert {row.reference for row in rows} <= {None, *ids}
         for row in rows:
             assert sum(way is not None for way in (row.spec, row.exact, row.measured)) <= 1
-        result = results[name]
+        result = stored(name)
         assert result.command == f"python -m dpmc_core paper {name}"
         assert {"dpmc_lab", "python", "numpy", "scipy"} <= result.versions.keys()
         assert {row.id for row in result.rows} <= ids
@@ -290,7 +290,7 @@ def test_some_rows_made_again_give_what_is_stored(seconds: float) -> None:
     """
     rows = [
         (row, result)
-        for one in stored_all()
+        for one in map(stored, sorted(COMPUTED))
         for row in rows_of(one.entry)
         if (result := one.row(row.id)).values
         and row.spec is not None

@@ -399,11 +399,3 @@ def stored(entry: str) -> PaperResult | None:
         for row in raw.pop("rows")
     )
     return PaperResult(**raw, rows=rows)
-
-
-def stored_all() -> Iterator[PaperResult]:
-    """All that is stored."""
-    for file in sorted(RESULTS.glob("*.json")):
-        result = stored(file.stem)
-        assert result is not None  # the file is there
-        yield result

@@ -126,7 +126,7 @@ def nmf_ratings() -> list[Row]:
         s = p.setting
         seen = {
             "dataset": s["dataset"],
-            "printed ε": s[_EACH] if _EACH in s else s["epsilon"],
+            "printed ε": s.get(_EACH) or s["epsilon"],
             "algorithm": s["algorithm"],
         }
         if s["algorithm"] != "dpnmf":

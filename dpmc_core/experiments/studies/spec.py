@@ -52,7 +52,7 @@ class Cell:
     series: str
     x: float
     spec: RunSpec
-    fresh: bool = False
+    fresh: bool
 
 
 def _along(

@@ -209,7 +209,7 @@ class OneRunResult(Audited):
 
     scores: FloatArray
     inside: BoolArray
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[Proof, ...]
     curve_exceeded: bool = False
 
     @property
@@ -294,7 +294,7 @@ def one_run_steps(spec: AuditSpec) -> Iterator[OneRunResult]:
         )
 
 
-def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
+def repeated_steps(spec: AuditSpec, *, interim: bool) -> Iterator[AuditResult]:
     """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
     while models are fitted.
 

@@ -7,7 +7,7 @@ statement.
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -67,7 +67,7 @@ class StepMetrics:
     objective: float
     seconds: float
     epsilon: float | None = None
-    chosen_reg: float | None = None
+    chosen_reg: float | None
 
     def error(self, *, clip: bool) -> tuple[float, float]:
         """RMSE on held-out ratings and its half width, of predictions in the scale to ``clip``."""
@@ -87,7 +87,7 @@ class RunResult(RatingsResult[StepMetrics]):
 
     split: Split
     baseline_squares: FloatArray
-    released: Mapping[str, Any] = field(default_factory=dict)
+    released: Mapping[str, Any]
 
     @property
     def rating_width(self) -> float:

@@ -245,11 +245,6 @@ class Result(Accounted, Generic[Metrics]):
         return None
 
     @property
-    def picture(self) -> NDArray[Any] | None:
-        """What the model looks like, in few bytes; None for what has no look."""
-        return None
-
-    @property
     def final(self) -> Metrics:
         """The metrics of the last step made."""
         return self.metrics[-1]

@@ -148,7 +148,7 @@ class RemoteProcess(Process):
     where the cluster cannot be reached.
     """
 
-    def __init__(self, client: Any, share: Share, *, own: bool = False) -> None:
+    def __init__(self, client: Any, share: Share, *, own: bool) -> None:
         self._client, self._name, self._own = client, f"dpmc-{uuid.uuid4().hex}", own
         super().__init__()
         self._alive = True
