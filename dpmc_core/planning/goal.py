@@ -331,7 +331,10 @@ class Search:
             "The answer is for this data, these settings and these seeds; it takes for granted "
             f"that results with more {VARIED[self.plan.vary]} are never worse.",
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
-            "data, and no ε of a later run covers that choice.",
+            "data, and no ε of a later run covers that choice."
+            if is_own(self.plan.base.dataset)
+            else "Errors of runs are computed without noise. On data that is public already this "
+            "costs nobody anything; on your own, no ε of a later run covers the choice.",
         ]
         reached = [p.place for p in self.probes if p.decided > 0]
         first = min(reached, default=math.inf)
@@ -346,11 +349,6 @@ class Search:
             sentences.append(
                 f"More was not always better: reached at {three(first)}, the goal was "
                 f"missed at {three(max(again))}. The interval is of the last time it is reached."
-            )
-        if not is_own(self.plan.base.dataset):
-            sentences[1] = (
-                "Errors of runs are computed without noise. On data that is public already this "
-                "costs nobody anything; on your own, no ε of a later run covers the choice."
             )
         if self.crossing == "above":
             more = "More people" if self.plan.vary == "epsilon" else "A larger ε"

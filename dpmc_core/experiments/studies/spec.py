@@ -471,10 +471,8 @@ class StudySpec(Config, ManyRuns):
     @property
     def base(self) -> RunSpec:
         """A run with the study's settings, for its data, δ and noise."""
-        settings = {**dict(self.settings), "task": self.task}
-        if "algorithm" not in settings:
-            settings["algorithm"] = "moments" if self.room == "completion" else "moment-nmf"
-        return RunSpec.fitting(settings)
+        usual = "moments" if self.room == "completion" else "moment-nmf"
+        return RunSpec.fitting({"algorithm": usual, **dict(self.settings), "task": self.task})
 
     @property
     def dataset(self) -> str:
