@@ -40,14 +40,13 @@ from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.wording import three
 
-REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
+REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = KINDS = (
     "reproduced",
     "same trend",
     "differs",
     "no printed value",
     "not computed here",
 )
-KINDS = (REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING)
 _CLOSE = 0.02
 _FAR = 1.5  # beyond this factor no trend makes up for the distance
 

@@ -74,7 +74,7 @@ SUMMARIES = sa.Table(
 
 STORE_VERSION = 1
 FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "version")
-_WAIT = 10.0  # seconds that a writer waits for another one
+
 _AT_ONCE = 500  # keys in one question
 # two that open a new store at once, as two replicas do, must not both make the tables
 _ALONE = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(7350481)"}
@@ -97,7 +97,8 @@ def default_place() -> str:
 
 class RunStore:
     """Finished runs in the database ``where`` (a path, or an SQLAlchemy URL; by default
-    ``default_place()``), made if there is none and ``new`` allows it.
+    ``default_place()``), made if there is none and ``new`` allows it. A writer waits for another
+    one so many seconds (``wait``).
 
     Safe to share between threads, and to open in many processes at once. Raises ``StoreError``
     where the store cannot be opened: not a database, of another version, not allowed, no such
@@ -105,7 +106,7 @@ class RunStore:
     """
 
     def __init__(
-        self, where: str | Path | None = None, *, wait: float = _WAIT, new: bool = True
+        self, where: str | Path | None = None, *, wait: float = 10.0, new: bool = True
     ) -> None:
         given = str(where or default_place())
         try:

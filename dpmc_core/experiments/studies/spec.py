@@ -321,34 +321,36 @@ def _by_corruption(s: Settings) -> list[Cell]:
     ]
 
 
-COMPLETION: dict[str, CellsOf] = {
-    "epsilon": _by_epsilon,
-    "people": _by_users,
-    "items": _by_share,
-    "rank": _by_rank,
-    "projection": _by_projection,
-    "gradient": _by_gradient_steps,
-    "sampling": _by_sampling,
-    "exponents": _by_exponents,
-    "minima": _by_early_noise,
-    "rate": _rate_by_users,
-    "rate-epsilon": _rate_by_epsilon,
-    "rate-items": _rate_by_items,
-    "regressions": _regressions,
-    "recall-epsilon": _by_epsilon,
-    "diversity": _by_epsilon,
-    "recall-rank": _by_rank,
-    "recall-items": _by_share,
-}
-FACTORIZATION: dict[str, CellsOf] = {
-    "epsilon": partial(
-        _against_epsilon, private=("moment-nmf", "private-nmf"), quiet=("nmf", "private-nmf")
-    ),
-    "rounds": _by_round,
-    "start": _by_start,
-    "parts": _by_parts,
-    "people": _by_people,
-    "outliers": _by_corruption,
+_CELLS: dict[str, dict[str, CellsOf]] = {
+    "completion": {
+        "epsilon": _by_epsilon,
+        "people": _by_users,
+        "items": _by_share,
+        "rank": _by_rank,
+        "projection": _by_projection,
+        "gradient": _by_gradient_steps,
+        "sampling": _by_sampling,
+        "exponents": _by_exponents,
+        "minima": _by_early_noise,
+        "rate": _rate_by_users,
+        "rate-epsilon": _rate_by_epsilon,
+        "rate-items": _rate_by_items,
+        "regressions": _regressions,
+        "recall-epsilon": _by_epsilon,
+        "diversity": _by_epsilon,
+        "recall-rank": _by_rank,
+        "recall-items": _by_share,
+    },
+    "factorization": {
+        "epsilon": partial(
+            _against_epsilon, private=("moment-nmf", "private-nmf"), quiet=("nmf", "private-nmf")
+        ),
+        "rounds": _by_round,
+        "start": _by_start,
+        "parts": _by_parts,
+        "people": _by_people,
+        "outliers": _by_corruption,
+    },
 }
 
 
@@ -385,9 +387,6 @@ class Study:
     task: str = ""
     dataset: str = ""
     log_y: bool = False
-
-
-_CELLS = {"completion": COMPLETION, "factorization": FACTORIZATION}
 
 
 STUDIES: dict[str, dict[str, Study]] = {
