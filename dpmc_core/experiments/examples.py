@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.store.records import Record, Runs, record_for
+from dpmc_core.experiments.store.records import NUMBERS, Record, Runs, record_for
 from dpmc_core.experiments.studies.engine import StudyResult
 from dpmc_core.experiments.studies.spec import StudySpec
 from dpmc_core.experiments.sweeps.spec import ManyRuns, Planned, SweepSpec
@@ -19,7 +19,7 @@ from dpmc_core.wording import JsonObject
 
 # by group; made by ``python -m benchmarks.examples GROUP``
 FILES = {name: RESULTS / f"{name}.json" for name in ("tradeoffs", "completion", "factorization")}
-_NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "error")
+_NUMBERS = (*NUMBERS, "error")
 # what studies read of a summary
 _SUMMARY = ("baselines", "reference", "found", "coherence", "objective", "lists")
 
@@ -82,8 +82,7 @@ def names(group: str) -> tuple[str, ...]:
 @lru_cache(maxsize=len(FILES))
 def _read(group: str) -> JsonObject:
     with FILES[group].open(encoding="utf-8") as file:
-        raw: JsonObject = json.load(file)
-    return raw
+        return json.load(file)
 
 
 def write(group: str, name: str, spec: ManyRuns, store: Runs, metadata: JsonObject) -> None:

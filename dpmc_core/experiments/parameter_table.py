@@ -54,13 +54,10 @@ def _rows(params: dict[str, Parameter]) -> Iterator[str]:
         yield "No parameters.\n"
         return
     for name, p in params.items():
-        start = "" if p.default is None else str(p.default)
-        if isinstance(p.default, float):
-            start = f"{p.default:g}"
-        title = f"`{name}` = {start}" if start else f"`{name}`"
-        yield from wrap(
-            f"- {title}: {p.rule.meaning}; {p.rule.allowed}", 100, subsequent_indent="  "
-        )
+        usual = f"{p.default:g}" if isinstance(p.default, float) else p.default
+        title = f"`{name}`" if usual in (None, "") else f"`{name}` = {usual}"
+        text = f"- {title}: {p.rule.meaning}; {p.rule.allowed}"
+        yield from wrap(text, 100, subsequent_indent="  ")
     yield ""
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from dpmc_core.completion import moments, recommending
 from dpmc_core.config import Settings
-from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.datasets import Ratings, user_datasets
 from dpmc_core.experiments.spec import RunSpec
 
 PUBLISHED, WELL_REGULARISED = "as published", "well regularised"
@@ -167,13 +166,12 @@ def recommended_algorithm(spec: RunSpec) -> Choice:
     n_users, n_items = spec.data.sizes
     rank = getattr(spec.algorithm, "rank", 16)
     none = np.empty(0, dtype=np.int32)
-    empty = Ratings(
-        none, none, np.empty(0), n_users, n_items, 0.0, 1.0
-    )  # the estimate is the same for any scale
+    # the estimate is the same for any scale
+    empty = Ratings(none, none, np.empty(0), n_users, n_items, 0.0, 1.0)
     if spec.task == "recommend":
         config = recommending.LikesConfig(rank=rank, budget=budget)
-        items, least = (recommending.likes_items_worth_it(empty, config), recommending.WORTH_IT)
-        tuned = "MovieLens"
+        items = recommending.likes_items_worth_it(empty, config)
+        least, tuned = recommending.WORTH_IT, "MovieLens"
     else:
         items = moments.items_worth_it(empty, moments.MomentsConfig(rank=rank, budget=budget))
         least, tuned = moments.WORTH_IT, "MovieLens, SweetRS and synthetic sets"

@@ -66,15 +66,15 @@ def release_files(result: RunResult | FactorResult) -> dict[str, bytes]:
     """Return the content of each file of a finished run by its name."""
     numbers: dict[str, Any]
     if isinstance(result, FactorResult):
-        numbers, names = {"dictionary": result.dictionary}, list(result.clean.words)
-        if result.clean.shape is not None:
-            numbers["shape"] = result.clean.shape
+        clean = result.clean
+        numbers, names = {"dictionary": result.dictionary}, list(clean.words)
+        if clean.shape is not None:
+            numbers["shape"] = clean.shape
     else:
         train = result.split.train
         numbers = {**result.released, "low": train.low, "high": train.high}
         # whole: ``item_label`` cuts them
-        labels = train.item_labels or [train.item_label(k) for k in range(train.n_items)]
-        names = list(labels)
+        names = list(train.item_labels or map(train.item_label, range(train.n_items)))
     buffer = io.BytesIO()
     np.savez(buffer, **numbers)
     texts = [json.dumps(one, indent=1) for one in (names, result.ledger.as_dict())]

@@ -12,8 +12,7 @@ from functools import cache
 from typing import Annotated, Any
 
 from dpmc_core.config import Choice, Config, Settings, changed, parameters, values_of
-from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.catalogue import names
+from dpmc_core.datasets import names, user_datasets
 from dpmc_core.datasets.configs import RatingsData, config_of
 from dpmc_core.errors import ParameterError, check_choice, check_names, one_of
 from dpmc_core.experiments.algorithms import ALGORITHMS, held_for, of_task
@@ -30,7 +29,7 @@ CHANCE = ("seed", "secret", "split_seed")
 _NOISE = ("mechanism", *AMOUNTS, "alpha", "delta")
 
 
-def default_algorithm(dataset: str | None, task: object = None) -> str:
+def default_algorithm(dataset: str | None, task: object) -> str:
     """The algorithm that is meant where only a ``dataset``, or a ``task``, or neither is named."""
     samples = task == "factorize" or not (
         dataset is None or issubclass(config_of(dataset), RatingsData)
@@ -57,12 +56,12 @@ def parts_of(given: Mapping[str, Any], base: Any, *, strict: bool) -> Settings:
     task = left.pop("task", None)
     dataset, name = _named(left, base, task)
     card = ALGORITHMS[name]
-    holds = held_for(card.tasks)
+    kind = config_of(dataset, *held_for(card.tasks))
     counted = [n for n in ("min_documents", "max_share") if left.get(n) is not None]
-    if base is None and counted and "word_list" in parameters(config_of(dataset, *holds)):
+    if base is None and counted and "word_list" in parameters(kind):
         left.setdefault("word_list", "documents")  # they choose among the documents' own words
-    data = _config(config_of(dataset, *holds), None if base is None else base.data, left, dataset)
-    algorithm = _config(card.config, None if base is None else base.algorithm, left)
+    data = _config(kind, base and base.data, left, dataset)
+    algorithm = _config(card.config, base and base.algorithm, left)
     noise = _noise(card, left, base, strict=strict)
     chance = _chance(card.guarantee and noise.kind != "none", dataset, left, base, strict=strict)
     for other, value in left.items():
@@ -81,8 +80,7 @@ def _chance(guaranteed: bool, dataset: str, left: Settings, base: Any, *, strict
     A seed asks for a run that can be repeated. Without one, the noise that a guarantee rests on is
     secret on somebody's own data.
     """
-    given = {name: left.pop(name, None) for name in CHANCE}
-    seed, secret, split_seed = (given[name] for name in CHANCE)
+    seed, secret, split_seed = (left.pop(name, None) for name in CHANCE)
     if secret and seed is not None:
         allowed = (
             "left out beside secret: nothing repeats secret noise (split_seed chooses a split)"
@@ -154,26 +152,25 @@ def _noise(card: Algorithm, left: Settings, base: Any, *, strict: bool) -> Noise
     if len(amounts) > 1:
         allowed = f"left out when {amounts[0]} is given (one of the two sets the noise)"
         raise ParameterError(amounts[1], named[amounts[1]], allowed)
-    values: Settings = {"mechanism": mechanism}
+    taken = {name for name in AMOUNTS if name in given}  # named as None: taken away
+    kind = type(before) if isinstance(before, kinds) and not taken else kinds[0]
     if amounts:
         kind = _kind_of(amounts[0], kinds)
-        values[kind.field()] = named[amounts[0]]
-    else:
-        taken = {name for name in AMOUNTS if name in given}  # named as None: taken away
-        kind = type(before) if isinstance(before, kinds) and not taken else kinds[0]
-        if kind is type(before) and kind.field() not in taken:
-            values[kind.field()] = getattr(before, kind.field())
+    field = kind.field()
+    values: Settings = {"mechanism": mechanism}
+    if amounts:
+        values[field] = named[amounts[0]]
+    elif kind is type(before) and field not in taken:
+        values[field] = getattr(before, field)
     for name in ("alpha", "delta"):
-        inherited = getattr(before, name) if before.kind != "none" else None
-        if name == "alpha" and not shaped and name not in named:
-            inherited = None
+        inherited = getattr(before, name) if shaped or name == "delta" else None
         value = named.get(name, None if name in given else inherited)
         if value is not None:
             values[name] = value
     try:
         return kind(**values)
     except ParameterError as error:
-        if amounts and error.name == kind.field():  # by the name that was given
+        if amounts and error.name == field:  # by the name that was given
             raise ParameterError(amounts[0], error.value, error.allowed) from None
         raise
 
@@ -182,7 +179,7 @@ def _kind_of(amount: str, kinds: tuple[type[Noise], ...]) -> type[Noise]:
     """The kind of noise that an amount's name stands for, among those that an algorithm takes."""
     if amount == "epsilon":
         return next((k for k in kinds if k.field() == "epsilon"), KINDS["total"])
-    wanted = next(k for k in KINDS.values() if k.kind != "none" and k.amount() == amount)
+    wanted = next(k for k in KINDS.values() if k.amount() == amount)
     return next((k for k in kinds if issubclass(k, wanted)), wanted)
 
 
@@ -199,9 +196,9 @@ class Spec(ABC):
     def amount(self) -> int:
         """How much work it is: steps, runs or outputs."""
 
-    @abstractmethod
     def weighted_runs(self) -> Iterable[tuple["RunSpec", float]]:
-        """The different runs that it stands for, and how many of each."""
+        """The different runs that it stands for, and how many of each: none of its own."""
+        return ()
 
     @property
     def may_be_secret(self) -> bool:
@@ -245,11 +242,12 @@ class RunSpec(Config, Spec):
         if config != type(config)(**values_of(config)):  # it would be no part of the noise's seed
             allowed = "one whose settings are all parameters; the spec's noise sets the noise"
             raise ParameterError("config", type(config).__name__, allowed)
-        if self.task == "recommend" and self.data.split != "random":
-            allowed = "random for the task recommend, which holds out users, not ratings"
-            raise ParameterError("split", self.data.split, allowed)
-        if self.task == "recommend" and self.data.user_share < 1:
-            raise ParameterError("user_share", self.data.user_share, "1 for the task recommend")
+        if self.task == "recommend":
+            if self.data.split != "random":
+                allowed = "random for the task recommend, which holds out users, not ratings"
+                raise ParameterError("split", self.data.split, allowed)
+            if self.data.user_share < 1:
+                raise ParameterError("user_share", self.data.user_share, "1 for the task recommend")
         if self.task == "factorize":
             self._check_samples()
 
@@ -333,10 +331,10 @@ class RunSpec(Config, Spec):
         return self._flat(changed)
 
     def _flat(self, of: Any) -> Settings:
-        noise = of(self.noise)
+        noise, field = of(self.noise), self.noise.field()
         if self.noise.kind != "none":
-            noise.pop(self.noise.field(), None)
-            amount = {self._amount(): getattr(self.noise, self.noise.field())}
+            noise.pop(field, None)
+            amount = {self._amount(): getattr(self.noise, field)}
             noise = {"mechanism": self.noise.mechanism, **amount, **noise}
         return {
             **({"task": self.task} if self.task == "recommend" else {}),
@@ -391,8 +389,8 @@ class RunSpec(Config, Spec):
         if raw.get("version") != VERSION:
             allowed = f"{VERSION}, the form that this release reads and exports"
             raise ParameterError("version", raw.get("version"), allowed)
-        parts = {n: _part(raw, n) for n in ("data", "algorithm", "noise")}
-        amount = parts["noise"].pop("amount", "none")
+        data, algorithm, noise = (_part(raw, n) for n in ("data", "algorithm", "noise"))
+        amount = noise.pop("amount", "none")
         flat: Settings = {n: raw[n] for n in ("task", "seed", "secret") if n in raw}
         if flat.get("secret") is True and "seed" in flat:
             flat["split_seed"] = flat.pop("seed")
@@ -400,11 +398,10 @@ class RunSpec(Config, Spec):
         check_names("spec field", raw, fields)
         check_choice("amount", amount, KINDS)
         kind = KINDS[amount]
-        noise = parts["noise"]
         if kind is not NoNoise and kind.field() in noise:
             noise[kind.amount()] = noise.pop(kind.field())
-        name = parts["algorithm"].pop("name", None)
-        return cls.of({**flat, **parts["data"], "algorithm": name, **parts["algorithm"], **noise})
+        name = algorithm.pop("name", None)
+        return cls.of({**flat, **data, "algorithm": name, **algorithm, **noise})
 
     @property
     def model_megabytes(self) -> float:

@@ -26,8 +26,13 @@ from dpmc_core.datasets.samples import Matrix, unit_columns
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.tasks.solve import Accounted, noise_source, solvable, with_ledgers
-from dpmc_core.experiments.total import resolved
+from dpmc_core.experiments.tasks.solve import (
+    Accounted,
+    noise_source,
+    resolved,
+    solvable,
+    with_ledgers,
+)
 from dpmc_core.factorization import fit_coefficients
 from dpmc_core.factorization.contributions import UnitGroup
 from dpmc_core.metrics.factors import column_errors

@@ -4,6 +4,7 @@ The searches for a mechanism's least ε, people or margin, and for the best α o
 """
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -146,10 +147,8 @@ class Plan:
             "answer": self.sentence,
             "candidates": [
                 {
+                    **vars(c),
                     "mechanism": c.ledger.releases[0].as_dict()["mechanism"],
-                    "epsilon": c.epsilon,
-                    "margin": c.margin,
-                    "people": c.people,
                     "ledger": c.ledger.as_dict(),
                 }
                 for c in self.candidates
@@ -239,30 +238,19 @@ def halved(answer: Plan) -> dict[str, float]:
     half = best.epsilon / 2
     if half < LEAST_EPSILON:
         return {}
-    out: dict[str, float] = {}
     wider = plan(replace(spec, margin=None, epsilon=half, people=best.people)).best
-    out["margin"] = wider.margin
+    out = {"margin": wider.margin}
     if best.people is not None:  # a mean's margin is in proportion to 1/people
         out["people"] = math.ceil(best.people * wider.margin / best.margin * (1 - 1e-9))
-    if spec.releases > 1:
-        fewer = _fewer_releases(answer, half)
-        if fewer:
-            out["releases"] = fewer
-    return out
-
-
-def _fewer_releases(answer: Plan, epsilon: float) -> int:
-    """The most releases with at most ``epsilon``, with the noise as planned; 0 for none."""
-    (release,) = answer.best.ledger.releases
+    (release,) = best.ledger.releases
 
     def spent(count: int) -> float:
-        return tightest(Ledger((replace(release, count=count),)), answer.spec.delta)
+        return tightest(Ledger((replace(release, count=count),)), spec.delta)
 
-    low, high = 0, answer.spec.releases
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if spent(middle) <= epsilon else (low, middle)
-    return low
+    fewer = bisect_right(range(1, spec.releases), half, key=spent)
+    if fewer:
+        out["releases"] = fewer
+    return out
 
 
 class _Search:
@@ -332,12 +320,13 @@ class _Search:
             # a little less than a whole number more is rounding, not another person
             people = max(1, math.ceil(spec.moved * reach(spec, noise) / spec.margin * (1 - 1e-9)))
             unit = spec.moved / people
-        ledger = Ledger((release_of(spec, scaled(noise, unit), unit),))
+        noise = scaled(noise, unit)
+        ledger = Ledger((release_of(spec, noise, unit),))
         epsilon = tightest(ledger, spec.delta) if spec.epsilon is None else spec.epsilon
         return Candidate(
-            mechanism=ledger.releases[0].mechanism,
+            mechanism=noise,
             epsilon=epsilon,
-            margin=reach(spec, ledger.releases[0].mechanism),
+            margin=reach(spec, noise),
             people=people,
             ledger=ledger,
         )

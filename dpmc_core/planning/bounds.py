@@ -61,13 +61,7 @@ class Bounds:
     def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
         return {
-            "low": self.low,
-            "high": self.high,
-            "people": self.people,
-            "beyond": self.beyond,
-            "most_beyond": self.most_beyond,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
+            **vars(self),
             "ledger": self.ledger.as_dict(),
             "answer": self.sentence,
             "odds": odds_sentence(self.epsilon, self.delta),

@@ -92,24 +92,25 @@ class ModelPlan(Config, Spec):
         check_choice("vary", self.vary, VARIED)
         if self.least >= self.most:
             raise ParameterError("least", self.least, f"below most, {self.most:g}")
-        card, less = self.base.card, TASKS[self.base.task].less_is_better
+        base = self.base
+        card, less = base.card, TASKS[base.task].less_is_better
         if not card.guarantee:
-            able = [n for n, c in of_task(self.base.task).items() if c.guarantee]
+            able = [n for n, c in of_task(base.task).items() if c.guarantee]
             allowed = f"one with a guarantee: {', '.join(able)}"
             raise ParameterError("algorithm", card.name, allowed)
-        if self.base.noise.kind != "total":
+        if base.noise.kind != "total":
             raise ParameterError(
                 "mechanism",
-                self.base.noise.mechanism,
+                base.noise.mechanism,
                 f"one of {', '.join(RUN_FAMILIES)}, with a total ε for {card.name}",
             )
         if self.target is not None and not 0 < self.target <= (1e9 if less else 1):
             allowed = "above 0" + ("" if less else " and at most 1: a share of what is liked")
             raise ParameterError("target", self.target, allowed)
-        if self.base.data.open_words:
+        if base.data.open_words:
             allowed = "one that is public or chosen with noise: from the documents, ε is nominal"
-            raise ParameterError("word_list", self.base.data.word_list, allowed)
-        if self.base.secret:
+            raise ParameterError("word_list", base.data.word_list, allowed)
+        if base.secret:
             raise ParameterError("secret", True, "left out: a plan repeats runs on paired seeds")
         if self.total_runs < 2 * self.runs:
             raise ParameterError(
@@ -122,14 +123,14 @@ class ModelPlan(Config, Spec):
 
     def spec_at(self, place: float, seed: int) -> RunSpec:
         """The run at ``place`` with the ``seed``-th of the paired seeds."""
-        chance = {"seed": self.base.seed + seed}
+        base, number = self.base, self.base.seed + seed
         if self.vary == "epsilon":
-            return self.base.replace(epsilon=float(f"{place:.4g}"), **chance)
+            return base.replace(epsilon=float(f"{place:.4g}"), seed=number)
         people = {"n_users": round(place)}
-        ratings = getattr(self.base.data, "n_ratings", None)
+        ratings = getattr(base.data, "n_ratings", None)
         if ratings is not None:  # each person rates as many items as before
-            people["n_ratings"] = round(ratings * round(place) / self.base.data.n_users)
-        return self.base.replace(**people, **chance)
+            people["n_ratings"] = round(ratings * round(place) / base.data.n_users)
+        return base.replace(**people, seed=number)
 
     def asks_the_same(self, other: "ModelPlan") -> bool:
         """Whether ``other`` makes the same runs for the same goal: what varies is no setting."""
@@ -156,12 +157,12 @@ class ModelPlan(Config, Spec):
 
     def python(self) -> str:
         """Python lines that make this search."""
-        own = is_own(self.base.dataset)
-        imported, place = runs_on(self.base.dataset)
-        sets = ", sets=(mine,)" if own else ""
+        dataset = self.base.dataset
+        imported, place = runs_on(dataset)
+        sets = ", sets=(mine,)" if is_own(dataset) else ""
         more = f", {keywords(self._options)}" if self._options else ""
         return (
-            lines_of(self.base.dataset)
+            lines_of(dataset)
             + "from dpmc_core.experiments import RunSpec\n"
             + imported
             + "from dpmc_core.planning.goal import ModelPlan\n"
@@ -174,10 +175,11 @@ class ModelPlan(Config, Spec):
     @property
     def goal(self) -> str:
         """What is to be reached, in words."""
-        measure = TASKS[self.base.task].measure.partition(" (")[0].partition(",")[0]
         if self.target is None:
             return "better than the best baseline"
-        how = "at most" if TASKS[self.base.task].less_is_better else "at least"
+        task = TASKS[self.base.task]
+        measure = task.measure.partition(" (")[0].partition(",")[0]
+        how = "at most" if task.less_is_better else "at least"
         return f"{measure} {how} {three(self.target)}"
 
 
@@ -196,6 +198,11 @@ class Probe:
     def mean(self) -> float:
         """The mean of what the runs measured."""
         return float(np.mean(self.values))
+
+    @property
+    def margin(self) -> float:
+        """By how much they reached the goal on average."""
+        return float(np.mean(self.margins))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +259,7 @@ class Search:
     @property
     def best(self) -> Probe | None:
         """Return the probe nearest to the goal, or furthest beyond it; None before the first."""
-        return max(self.probes, key=lambda probe: float(np.mean(probe.margins)), default=None)
+        return max(self.probes, key=lambda probe: probe.margin, default=None)
 
     @property
     def estimate(self) -> float | None:
@@ -262,8 +269,8 @@ class Search:
         inside = sorted(
             (p for p in self.probes if self.low <= p.place <= self.high), key=lambda p: p.place
         )
-        missed = [p for p in inside if np.mean(p.margins) < 0]
-        reached = [p for p in inside if np.mean(p.margins) >= 0]
+        missed = [p for p in inside if p.margin < 0]
+        reached = [p for p in inside if p.margin >= 0]
         if not missed or not reached:
             return None
         a, b = missed[-1], reached[0]
@@ -271,51 +278,49 @@ class Search:
             return None
         place = math.sqrt(a.place * b.place)
         if a.place < b.place:  # else not monotone within noise: the middle of where it turns
-            share = -np.mean(a.margins) / (np.mean(b.margins) - np.mean(a.margins))
-            place = a.place * (b.place / a.place) ** float(share)
+            place = a.place * (b.place / a.place) ** (-a.margin / (b.margin - a.margin))
         return min(max(place, self.low), self.high)
 
     @property
     def sentence(self) -> str:
         """The answer, with its interval."""
-        is_, is_not = (
-            ("is", "is not") if self.plan.target is None else ("reaches", "does not reach")
-        )
-        title = self.plan.base.card.title
+        plan, base = self.plan, self.plan.base
+        is_, is_not = ("is", "is not") if plan.target is None else ("reaches", "does not reach")
+        title = base.card.title
         low, high = self.ends_known
         between = f"{three(self.low)} to {three(self.high)}"
         if not (low and high):
             between = f"at most {three(self.high)}" if high else f"at least {three(self.low)}"
         if not (low or high):
             return (
-                f"Nothing is known yet of where {title} {is_} {self.plan.goal}: no place that was "
+                f"Nothing is known yet of where {title} {is_} {plan.goal}: no place that was "
                 f"looked at is decided ({self.spent} runs)."
             )
 
-        kind = "nominal total" if uncovered_by(self.plan.base.data) else "total"
+        kind = "nominal total" if uncovered_by(base.data) else "total"
 
         def amount(text: str) -> str:
-            return f"a {kind} ε of {text}" if self.plan.vary == "epsilon" else f"{text} people"
+            return f"a {kind} ε of {text}" if plan.vary == "epsilon" else f"{text} people"
 
         if self.crossing == "above":
-            margins = max(self.probes, key=lambda probe: probe.place).margins
-            missed = measured(-float(np.mean(margins)), t_half_width(margins))
-            _, _, unit = TASKS[self.plan.base.task].measure.removesuffix(")").partition(" (")
+            largest = max(self.probes, key=lambda probe: probe.place)
+            missed = measured(-largest.margin, t_half_width(largest.margins))
+            _, _, unit = TASKS[base.task].measure.removesuffix(")").partition(" (")
             return (
-                f"{title} {is_not} {self.plan.goal} up to {amount(three(self.plan.most))}, where "
+                f"{title} {is_not} {plan.goal} up to {amount(three(plan.most))}, where "
                 f"it misses that by {missed}{f' {unit}' * bool(unit)} ({self.spent} runs)."
             )
         if self.crossing == "below":
-            least = amount(three(self.plan.least))
-            return f"{title} {is_} {self.plan.goal} at {least} already ({self.spent} runs)."
-        start = f"{title} {is_} {self.plan.goal} from"
+            least = amount(three(plan.least))
+            return f"{title} {is_} {plan.goal} at {least} already ({self.spent} runs)."
+        start = f"{title} {is_} {plan.goal} from"
         if self.estimate is None:
             more = "no run narrows it down further" if self.finished else "not narrowed down yet"
             if not high:  # nowhere reached
                 upto = amount(three(self.low))
-                if self.low < self.plan.most:
+                if self.low < plan.most:
                     upto += f"; {more}"
-                return f"{title} {is_not} {self.plan.goal} up to {upto} ({self.spent} runs)."
+                return f"{title} {is_not} {plan.goal} up to {upto} ({self.spent} runs)."
             return f"{start} {amount(between)} on; {more} ({self.spent} runs)."
         return f"{start} {amount('about ' + three(self.estimate))} on ({between}, 95 %)."
 
@@ -326,12 +331,15 @@ class Search:
             "The answer is for this data, these settings and these seeds; it takes for granted "
             f"that results with more {VARIED[self.plan.vary]} are never worse.",
             "Errors of runs are computed without noise: choosing by them is for the holder of the "
-            "data, and no ε of a later run covers that choice.",
+            "data, and no ε of a later run covers that choice."
+            if is_own(self.plan.base.dataset)
+            else "Errors of runs are computed without noise. On data that is public already this "
+            "costs nobody anything; on your own, no ε of a later run covers the choice.",
         ]
         reached = [p.place for p in self.probes if p.decided > 0]
         first = min(reached, default=math.inf)
         again = [p.place for p in self.probes if p.decided < 0 and p.place > first]
-        within = [p for p in self.probes if np.mean(p.margins) >= 0 and p.place < self.low]
+        within = [p for p in self.probes if p.margin >= 0 and p.place < self.low]
         if within and not again:
             sentences.append(
                 f"More may not always be better: at {three(within[0].place)} the goal was reached "
@@ -341,11 +349,6 @@ class Search:
             sentences.append(
                 f"More was not always better: reached at {three(first)}, the goal was "
                 f"missed at {three(max(again))}. The interval is of the last time it is reached."
-            )
-        if not is_own(self.plan.base.dataset):
-            sentences[1] = (
-                "Errors of runs are computed without noise. On data that is public already this "
-                "costs nobody anything; on your own, no ε of a later run covers the choice."
             )
         if self.crossing == "above":
             more = "More people" if self.plan.vary == "epsilon" else "A larger ε"
@@ -370,9 +373,7 @@ class Search:
             "vary": self.plan.vary,
             "goal": self.plan.goal,
             "crossing": self.crossing,
-            "best": None
-            if self.best is None
-            else {"place": self.best.place, "mean": self.best.mean},
+            "best": self.best and {"place": self.best.place, "mean": self.best.mean},
             "estimate": self.estimate,
             "interval_95": [
                 end if is_known else None

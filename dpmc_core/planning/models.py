@@ -14,8 +14,7 @@ import numpy as np
 from scipy import special
 
 from dpmc_core.errors import DataError
-from dpmc_core.experiments.run import TASKS
-from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.experiments import TASKS, RunSpec
 from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, key_of, record_for
 from dpmc_core.experiments.sweeps.sweep import make_all
 from dpmc_core.experiments.sweeps.workers import Workers
@@ -59,8 +58,9 @@ def _searched(plan: ModelPlan, looking: "_Looking") -> Iterator[Search]:
     yield from looking.at(plan.most)
     if looking.last.decided >= 0:
         yield from looking.at(plan.least)
-    if looking.state(finished=True).crossing != "inside":
-        yield looking.state(finished=True)
+    ended = looking.state(finished=True)
+    if ended.crossing != "inside":
+        yield ended
         return
     murky: list[float] = []  # where runs could not decide: between them no look is worth it
     while len(looking.probes) < _MOST_PROBES and looking.room:
@@ -89,10 +89,12 @@ def stored_search(plan: ModelPlan, store: Runs) -> Search | None:
 
     Makes no run. Raises ``DataError`` as ``search`` does.
     """
-    states: list[Search] = []
+    latest: Search | None = None
     with suppress(_NotMade):
-        states.extend(search(plan, _Kept(store)))
-    return states[-1] if states and states[-1].probes else None
+        for state in search(plan, _Kept(store)):
+            if state.probes:
+                latest = state
+    return latest
 
 
 FILE = RESULTS / "plans.json"
@@ -140,7 +142,6 @@ class _Kept:
     """A store to which nothing is added."""
 
     def __init__(self, store: Runs) -> None:
-        self._store = store
         self.have, self.find, self.add = store.have, store.find, store.add
 
     def check_writable(self) -> None:
@@ -187,7 +188,7 @@ class _Looking:
                 key_of(spec): spec
                 for spec in (self._plan.spec_at(place, seed) for seed in range(runs))
             }
-            self._before += len(self._store.have([key for key in specs if key not in seen]))
+            self._before += len(self._store.have(specs.keys() - seen))
             seen |= specs.keys()
             others = sum(len(p.values) for k, p in self.probes.items() if k != value)
             for status in make_all(specs, self._store, self._workers):

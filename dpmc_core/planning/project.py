@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from dpmc_core.config import Choice, Config, changed, parameters
-from dpmc_core.errors import DataError, ParameterError
+from dpmc_core.errors import DataError, ParameterError, one_of
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.planning.answer import reach
 from dpmc_core.planning.spec import QUERIES, People, Query, Statistic
-from dpmc_core.privacy import Ledger, Release
+from dpmc_core.privacy import Ledger, Release, ledger_from_text
 from dpmc_core.privacy.account import OWN_PROOF, account, best_published, tightest
 from dpmc_core.privacy.budget import Budget, Part
 from dpmc_core.privacy.budget import plan as planned_releases
-from dpmc_core.privacy.ledger import ledger_from_text
 from dpmc_core.wording import JsonObject, three, toml, toml_of
 
 _NOISES = ("gaussian", "laplace", "huber")
@@ -79,10 +78,6 @@ class Item(Statistic):
             source="dpmc_core.planning.project, Item.part",
             kind="",
         )
-
-    def margin(self, release: Release) -> float:
-        """How far noise moves it at most in 95 of 100 releases."""
-        return reach(self, release.mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,26 +183,27 @@ class Shared:
 
     def as_dict(self) -> JsonObject:
         """A JSON-able copy; ``ledger`` in it is what ``spent`` takes to go on later."""
+        project = self.project
         rows = [
             {
                 "name": item.name,
                 "query": item.query,
                 "releases": item.releases,
                 "share": item.share,
-                "margin_95": item.margin(release),
+                "margin_95": reach(item, release.mechanism),  # in 95 of 100 releases
                 "standard_deviation": release.mechanism.std,
-                "epsilon_alone": tightest(Ledger((release,)), self.project.delta),
+                "epsilon_alone": tightest(Ledger((release,)), project.delta),
             }
-            for item, release in zip(self.project.items, self.releases, strict=True)
+            for item, release in zip(project.items, self.releases, strict=True)
         ]
         return {
             "answer": self.sentence,
-            "epsilon": self.project.epsilon,
-            "delta": self.project.delta,
+            "epsilon": project.epsilon,
+            "delta": project.delta,
             "epsilon_before": self.before,
             "epsilon_with_these": self.with_these,
             "epsilon_by_published_results": self.published,
-            "neighbours": self.project.neighbours,
+            "neighbours": project.neighbours,
             "items": rows,
             "ledger": self.ledger.as_dict(),
         }
@@ -279,7 +275,7 @@ def _build(kind: type, raw: Mapping[str, Any], **more: Any) -> Any:
     field_names = {*parameters(kind), *({"name"} if kind is Item else ())}
     for name in raw:
         if name not in field_names:
-            raise ParameterError(name, raw[name], "one of " + ", ".join(sorted(field_names)))
+            raise ParameterError(name, raw[name], one_of(sorted(field_names)))
     if kind is Item and "name" not in raw:
         raise ParameterError("name", None, "a name for each release")
     return kind(**raw, **more)

@@ -74,12 +74,7 @@ class Statistic(Config):
 
     def consistent(self) -> None:
         if self.low >= self.high:
-            raise ParameterError("low", self.low, f"below high, {self.high:g}{self.where}")
-
-    @property
-    def where(self) -> str:
-        """What a mistake in it is told with."""
-        return ""
+            raise ParameterError("low", self.low, f"below high, {self.high:g}")
 
     @property
     def moved(self) -> float:

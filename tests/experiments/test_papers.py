@@ -25,7 +25,7 @@ from dpmc_core.datasets.synthetic.ratings import skewed
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.examples import example
-from dpmc_core.experiments.papers import ENTRIES, compute, rows_of, stored, stored_all, verdict
+from dpmc_core.experiments.papers import ENTRIES, compute, rows_of, stored
 from dpmc_core.experiments.papers.claims import claims, contrasts
 from dpmc_core.experiments.papers.compute import (
     DIFFERS,
@@ -41,6 +41,7 @@ from dpmc_core.experiments.papers.compute import (
     prediction_interval,
     specs_of,
     taken,
+    verdict,
     verdict_of,
     write,
 )
@@ -53,7 +54,7 @@ from dpmc_core.metrics.intervals import t_half_width
 from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.account import tightest
 from dpmc_core.privacy.compare import dpals_counts
-from dpmc_core.wording import printed, signed, three
+from dpmc_core.wording import Printed, printed, signed, three
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTED = {e.id: rows_of(e.id) for e in ENTRIES if e.computed}
@@ -81,14 +82,13 @@ def test_every_entry_says_what_stands_for_it_and_its_results_can_be_traced() -> 
         assert entry.source in names
         assert "{" not in entry.made + entry.finding + entry.missing
         assert entry.made or entry.missing or not entry.computed
-    results = {result.entry: result for result in stored_all()}
     for name, rows in COMPUTED.items():
         ids = {row.id for row in rows}
         assert len(ids) == len({*row_names(rows).values()}) == len(rows)
         assert {row.reference for row in rows} <= {None, *ids}
         for row in rows:
             assert sum(way is not None for way in (row.spec, row.exact, row.measured)) <= 1
-        result = results[name]
+        result = stored(name)
         assert result.command == f"python -m dpmc_core paper {name}"
         assert {"dpmc_lab", "python", "numpy", "scipy"} <= result.versions.keys()
         assert {row.id for row in result.rows} <= ids
@@ -224,18 +224,19 @@ def test_settings_are_the_printed_ones() -> None:
 
 # a reference row: its printed value, and its trials
 NEAR, LESS = (0.5, 1.0, 1.001, 1.0), (0.5, 0.4, 0.401, 0.4)
-EXACT = {"rounding": 0.005, "exact": True}
+EXACT = {"exact": lambda: 1.5}
+WITHIN = EXACT | {"within": 0.01}
 
 
 @pytest.mark.parametrize(
     ("text", "values", "kind", "more"),
     [
         # both sides of every border: the rounding, or the share that a row allows
-        ("1.50", [1.51], REPRODUCED, EXACT | {"within": 0.01}),
+        ("1.50", [1.51], REPRODUCED, WITHIN),
         ("1.50", [1.495], REPRODUCED, EXACT),
         ("1.50", [1.494], DIFFERS, EXACT),
-        ("1.50", [1.48], DIFFERS, {"exact": True, "within": 0.01}),
-        ("-1.50", [-1.51], REPRODUCED, {"exact": True, "within": 0.01}),
+        ("1.50", [1.48], DIFFERS, WITHIN),
+        ("-1.50", [-1.51], REPRODUCED, WITHIN),
         ("2.00", [], MISSING, {}),
         # 2 %, or what chance allows
         ("1.00", [0.9801, 0.9801, 0.9801], REPRODUCED, {}),
@@ -254,10 +255,12 @@ EXACT = {"rounding": 0.005, "exact": True}
     ],
 )
 def test_verdicts(text: str | None, values: list[float], kind: str, more: dict[str, Any]) -> None:
+    reference = None
     if "reference" in more:
         base, *trials = more["reference"]
-        more = {"reference": (base, list(zip(values, trials, strict=True)))}
-    outcome = verdict(text, values=values, **{"rounding": 0.0, **more})
+        reference = (base, list(zip(values, trials, strict=True)))
+    number = text and Printed("huber", "3", {}, "rmse", text, "")
+    outcome = verdict(Row(setting={}, metric="", printed=number, **more), values, reference)
     assert outcome.kind == kind
     assert outcome.why.endswith(".")
 
@@ -287,7 +290,7 @@ def test_some_rows_made_again_give_what_is_stored(seconds: float) -> None:
     """
     rows = [
         (row, result)
-        for one in stored_all()
+        for one in map(stored, sorted(COMPUTED))
         for row in rows_of(one.entry)
         if (result := one.row(row.id)).values
         and row.spec is not None
@@ -342,7 +345,7 @@ def test_a_table_is_computed_through_the_store(
 
 
 def test_a_row_without_data_cannot_be_run_and_a_failed_trial_keeps_its_number() -> None:
-    row = Row(id="none", setting={}, metric="RMSE")
+    row = Row(setting={}, metric="RMSE")
     with pytest.raises(DataError, match="cannot be computed here"):
         new_trial(row, 0)
     missing = Verdict(MISSING, "What it takes was not at hand when the table was computed.")

@@ -24,7 +24,7 @@ from dpmc_core.experiments.store.records import Record, record_of
 from dpmc_core.experiments.store.store import RunStore, StoreError
 from dpmc_core.experiments.sweeps.spec import SweepSpec, seeds_of
 from dpmc_core.experiments.sweeps.sweep import SweepError, finished, read_unkept, sweep
-from dpmc_core.experiments.total import resolved
+from dpmc_core.experiments.tasks.solve import resolved
 from dpmc_core.experiments.worker.cluster import asks_for_tls
 from dpmc_core.experiments.worker.process import Share
 from tests.clusters import WORKER, children, cluster, wait_for_workers

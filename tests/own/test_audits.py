@@ -13,7 +13,7 @@ from dpmc_core.errors import DPMCError
 from dpmc_core.experiments.tasks import audit_targets
 from dpmc_core.experiments.tasks.audit import audit
 from dpmc_core.experiments.tasks.audit_spec import AuditSpec
-from dpmc_core.experiments.tasks.audit_targets import Neighbours, with_and_without
+from dpmc_core.experiments.tasks.audit_targets import Neighbours, two_datasets
 from dpmc_core.privacy import budget
 from tests.own.files import documents_zip, long_csv, npy, pictures_zip, table_of
 
@@ -36,7 +36,7 @@ def spec_of(own_set: OwnSet, **named: Any) -> AuditSpec:
 
 def pair_of(own_set: OwnSet, **named: Any) -> Neighbours:
     with user_datasets.using(own_set):
-        return with_and_without(spec_of(own_set, **named))
+        return two_datasets(spec_of(own_set, **named))
 
 
 @pytest.mark.parametrize("record", ["", "7", "reader"])
@@ -160,4 +160,4 @@ def test_whose_ratings_are_all_or_none_cannot_be_removed(
     one = Ratings.checked(np.zeros(4, int), np.arange(4), np.array([1.0, 2, 4, 5]), n_users=2)
     monkeypatch.setattr(audit_targets, "ratings_of", lambda _: one)
     with pytest.raises(DPMCError, match=given):
-        with_and_without(AuditSpec(target="moments", dataset="low-rank", record=record))
+        two_datasets(AuditSpec(target="moments", dataset="low-rank", record=record))

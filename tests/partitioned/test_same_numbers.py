@@ -12,7 +12,7 @@ from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
-from dpmc_core.experiments.total import resolved
+from dpmc_core.experiments.tasks.solve import resolved
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.partition import Layout, ids_of

@@ -6,29 +6,7 @@ by ``python -m dpmc_core paper``; verdicts are drawn from them when read, so tha
 stale.
 """
 
-from dpmc_core.experiments.papers.compute import (
-    PaperResult,
-    RowResult,
-    Verdict,
-    compute,
-    stored,
-    stored_all,
-    verdict,
-)
+from dpmc_core.experiments.papers.compute import PaperResult, RowResult, compute, stored
 from dpmc_core.experiments.papers.entries import ENTRIES, PAPERS, Entry, rows_of
-from dpmc_core.experiments.papers.row import Row
 
-__all__ = [
-    "ENTRIES",
-    "PAPERS",
-    "Entry",
-    "PaperResult",
-    "Row",
-    "RowResult",
-    "Verdict",
-    "compute",
-    "rows_of",
-    "stored",
-    "stored_all",
-    "verdict",
-]
+__all__ = ["ENTRIES", "PAPERS", "Entry", "PaperResult", "RowResult", "compute", "rows_of", "stored"]

@@ -132,7 +132,7 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
     able = []
     for one, settings, other, changes in _CONTRASTS:
         pairs = _pairs(entry, settings, changes)
-        steps = [_apart(result, a, b) for a, b in pairs]
+        steps = [_apart(result, *pair) for pair in pairs]
         # a trial that overflowed somewhere would be averaged over other settings than the rest
         if steps and min(map(len, steps)) > 1 and len({*map(len, steps)}) == 1:
             able.append((one, other, pairs, steps))
@@ -167,10 +167,13 @@ def _pairs(
         row for row in rows_of(entry)
         if row.spec is not None and row.setting.get("mechanism", "none") != "none"
     ]  # fmt: skip
-    by_setting = {tuple(sorted(row.setting.items())): row for row in rows}
-    of_one = [row for row in rows if settings.items() <= row.setting.items()]
-    others = [by_setting.get(tuple(sorted({**row.setting, **changes}.items()))) for row in of_one]
-    return [(a, b) for a, b in zip(of_one, others, strict=True) if b is not None and b is not a]
+    by_setting = {frozenset(row.setting.items()): row for row in rows}
+    out = []
+    for row in rows:
+        other = by_setting.get(frozenset({**row.setting, **changes}.items()))
+        if other is not None and other is not row and settings.items() <= row.setting.items():
+            out.append((row, other))
+    return out
 
 
 def _printed(pairs: list[tuple[Row, Row]]) -> list[float]:
@@ -182,14 +185,14 @@ def _printed(pairs: list[tuple[Row, Row]]) -> list[float]:
 
 def _solves(pair: tuple[Row, Row]) -> tuple[int, int]:
     """How often an item pass of each solves for every item: K times of IRLS, once of ALS."""
-    configs = [row.spec(0, 0).algorithm for row in pair if row.spec is not None]
-    one, other = (getattr(config, "inner", 1) for config in configs)
+    one, other = (
+        getattr(row.spec(0, 0).algorithm, "inner", 1) for row in pair if row.spec is not None
+    )
     return one, other
 
 
 def _apart(result: PaperResult, one: Row, other: Row) -> list[float]:
-    a, b = result.row(one.id).by_trial, result.row(other.id).by_trial
-    return [a[k] - b[k] for k in sorted(a.keys() & b.keys())]
+    return [a - b for a, b in result.pairs(one.id, other.id)]
 
 
 def claims(entry: str, result: PaperResult | None) -> list[str]:

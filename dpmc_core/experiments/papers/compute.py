@@ -17,7 +17,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -38,16 +38,15 @@ from dpmc_core.experiments.sweeps.tradeoff import largest
 from dpmc_core.experiments.sweeps.workers import Workers
 from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.metrics.intervals import t_half_width
-from dpmc_core.wording import JsonObject, three
+from dpmc_core.wording import three
 
-REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = (
+REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING = KINDS = (
     "reproduced",
     "same trend",
     "differs",
     "no printed value",
     "not computed here",
 )
-KINDS = (REPRODUCED, TREND, DIFFERS, UNPRINTED, MISSING)
 _CLOSE = 0.02
 _FAR = 1.5  # beyond this factor no trend makes up for the distance
 
@@ -61,48 +60,44 @@ class Verdict:
 
 
 def verdict(
-    text: str | None,
-    rounding: float,
+    row: Row,
     values: Sequence[float],
-    *,
-    exact: bool = False,
-    within: float = 0.0,
     reference: tuple[float, Sequence[tuple[float, float]]] | None = None,
 ) -> Verdict:
-    """The verdict on a row: its printed ``text`` and how far that is rounded (for ``exact`` rows
-    also the share ``within`` which it may lie), our ``values`` by trial, and the ``reference``
-    row's printed value and pairs of values (this row's, that row's) of the same trials.
+    """The verdict on ``row`` by our ``values`` by trial, and the reference row's printed value and
+    pairs of values (this row's, that row's) of the same trials.
 
-    >>> verdict("15.000", 0.0005, [15.0], exact=True).kind
+    >>> from dpmc_core.wording import Printed
+    >>> row = Row(setting={}, metric="", printed=Printed("huber", "3", {}, "rmse", "2.0", ""))
+    >>> verdict(row, [1.99, 2.01, 2.03]).kind
     'reproduced'
-    >>> reference = (1.0, [(1.1, 0.9), (1.2, 1.0), (1.15, 0.97)])
-    >>> verdict("2.0", 0.05, [1.1, 1.2, 1.15], reference=reference).kind
+    >>> verdict(row, [1.1, 1.2, 1.15], (1.0, [(1.1, 0.9), (1.2, 1.0), (1.15, 0.97)])).kind
     'differs'
-    >>> reference = (1.0, [(1.5, 0.9), (1.6, 1.0), (1.55, 0.97)])
-    >>> verdict("2.0", 0.05, [1.5, 1.6, 1.55], reference=reference).kind
+    >>> verdict(row, [1.5, 1.6, 1.55], (1.0, [(1.5, 0.9), (1.6, 1.0), (1.55, 0.97)])).kind
     'same trend'
     """
     if not values:
         return Verdict(MISSING, "There is no data for it here.")
-    if text is None:
+    if row.printed is None:
         return Verdict(
             UNPRINTED,
             "The paper draws this, or does not have it: there is no number to compare with.",
         )
-    target, mean = float(text), float(np.mean(values))
+    text, target, mean = row.printed.text, row.printed.value, float(np.mean(values))
     apart = mean - target
-    if exact:
-        if abs(apart) <= rounding * (1 + 1e-9):
+    if row.exact is not None:
+        if abs(apart) <= row.printed.rounding * (1 + 1e-9):
             return Verdict(REPRODUCED, f"Equal to the printed {text} as it is rounded.")
-        if abs(apart) <= within * abs(target):
+        if abs(apart) <= row.within * abs(target):
             return Verdict(
                 REPRODUCED,
-                f"Within {100 * within:g} % of the printed {text} ({100 * apart / target:+.2f} %).",
+                f"Within {100 * row.within:g} % of the printed {text} "
+                f"({100 * apart / target:+.2f} %).",
             )
-        return Verdict(
-            DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({_percent(apart / target)} %)."
-        )
-    half = t_half_width(tuple(values))
+        share = apart / target
+        percent = f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.2g}"
+        return Verdict(DIFFERS, f"Ours is {apart:+.3g} from the printed {text} ({percent} %).")
+    half = t_half_width(values)
     allowed = max(_CLOSE * abs(target), 0.0 if math.isnan(half) else math.sqrt(2) * half)
     if abs(apart) <= allowed:
         how = (
@@ -122,7 +117,7 @@ def verdict(
         return Verdict(DIFFERS, far + ".")
     base, pairs = reference
     steps = [mine - other for mine, other in pairs]
-    step, wide = float(np.mean(steps)), t_half_width(tuple(steps))
+    step, wide = float(np.mean(steps)), t_half_width(steps)
     comparison = f"{target - base:+.3g} in the paper, {step:+.3g} ± {three(wide)} here"
     same_way = not math.isnan(wide) and abs(step) > wide and step * (target - base) > 0
     if same_way and 1 / _FAR <= mean / target <= _FAR:
@@ -135,10 +130,6 @@ def verdict(
         + (f", beyond a factor of {_FAR:g}" if same_way else "")
         + f"; against its reference row: {comparison}.",
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:+,.0f}" if abs(share) >= 0.1 else f"{100 * share:+.2g}"
 
 
 RESULTS = paths.RESULTS / "papers"
@@ -193,6 +184,11 @@ class PaperResult:
         """The row called ``name``, empty where it was not computed."""
         return next((row for row in self.rows if row.id == name), RowResult(id=name))
 
+    def pairs(self, one: str, other: str) -> list[tuple[float, float]]:
+        """The values of two rows, by their names, in each trial that both have."""
+        a, b = self.row(one).by_trial, self.row(other).by_trial
+        return [(a[k], b[k]) for k in sorted(a.keys() & b.keys())]
+
 
 def compute(
     entry: str,
@@ -220,20 +216,24 @@ def compute(
         and dataset in ("", row.needs)
         and (not row.needs or dataset_entry(row.needs).present())
     ]
-    specs = {row.id: specs_of(row, trials) for row in able if row.spec is not None}
+    specs = {
+        row.id: {key_of(s): s for s in specs_of(row, trials)}
+        for row in able
+        if row.spec is not None
+    }
     last_report = -math.inf
-    keyed = {key_of(s): s for several in specs.values() for s in several}
+    keyed = {key: spec for of_row in specs.values() for key, spec in of_row.items()}
     with Workers(jobs) as workers:
         for status in make_all(keyed, store, workers):
             if status.seconds - last_report > 10 or status.done == status.total:
                 last_report = status.seconds
                 left = "" if status.remaining is None else f", about {status.remaining:.0f} s left"
                 tell(f"{entry}: {status.done} of {status.total} runs{left}")
-    saved = store.find(key_of(s) for several in specs.values() for s in several)
+    saved = store.find(keyed)
     results = []
     for row in able:
         tell(f"{entry}: {row.id}") if row.measured else None
-        results.append(_row_result(row, [saved[key_of(s)] for s in specs.get(row.id, ())], trials))
+        results.append(_row_result(row, [saved[key] for key in specs.get(row.id, ())], trials))
     return PaperResult(
         entry=entry,
         command=f"python -m dpmc_core paper {entry}"
@@ -283,9 +283,7 @@ def taken(row: Row, record: Record) -> float:
     if row.after:
         steps = record.summary["steps"]
         numbers = next(step for step in steps if step["iteration"] == row.after)
-    number = {**record.summary["baselines"], **record.summary, **numbers}[row.take]
-    assert number is not None  # finished runs of this kind have it
-    return float(number)
+    return float({**record.summary["baselines"], **record.summary, **numbers}[row.take])
 
 
 def new_trial(row: Row, seed: int) -> float:
@@ -316,9 +314,6 @@ class Trial(Spec):
     seed: int
     amount = 1
 
-    def weighted_runs(self) -> tuple[()]:
-        return ()  # of published settings, never of secret noise
-
 
 def trial_steps(spec: Trial) -> Iterator[float]:
     """The one result of a new trial."""
@@ -344,29 +339,16 @@ def verdict_of(row: Row, result: PaperResult) -> Verdict:
     reference = None
     if row.reference is not None and result.rows:
         other = next(r for r in rows_of(result.entry) if r.id == row.reference)
-        values = result.row(row.reference).by_trial
-        steps = [
-            (mine.by_trial[k], values[k]) for k in sorted(mine.by_trial.keys() & values.keys())
-        ]
-        if other.printed is not None and steps:
-            reference = (other.printed.value, steps)
+        pairs = result.pairs(row.id, row.reference)
+        if other.printed is not None and pairs:
+            reference = (other.printed.value, pairs)
     if not mine.values and not mine.failed:
         title = dataset_entry(row.needs).title if row.needs else "What it takes"
         return Verdict(MISSING, f"{title} was not at hand when the table was computed.")
-    printed = row.printed
-    outcome = verdict(
-        printed.text if printed else None,
-        printed.rounding if printed else 0.0,
-        mine.values,
-        exact=row.exact is not None,
-        within=row.within,
-        reference=reference,
-    )
+    outcome = verdict(row, mine.values, reference)
     if row.fitted and outcome.kind == REPRODUCED:
-        return Verdict(
-            outcome.kind,
-            f"{outcome.why} The matrix's shape was chosen so that rows like this come near.",
-        )
+        why = f"{outcome.why} The matrix's shape was chosen so that rows like this come near."
+        return replace(outcome, why=why)
     return outcome
 
 
@@ -404,7 +386,7 @@ def stored(entry: str) -> PaperResult | None:
     file = RESULTS / f"{entry}.json"
     if not file.exists():
         return None
-    raw: JsonObject = json.loads(file.read_text(encoding="utf-8"))
+    raw = json.loads(file.read_text(encoding="utf-8"))
     if raw.pop("format", None) != FORMAT:
         raise DataError(
             f"{file} is of another format than {FORMAT}: make it again with '{raw.get('command')}'."
@@ -416,11 +398,3 @@ def stored(entry: str) -> PaperResult | None:
         for row in raw.pop("rows")
     )
     return PaperResult(**raw, rows=rows)
-
-
-def stored_all() -> Iterator[PaperResult]:
-    """All that is stored."""
-    for file in sorted(RESULTS.glob("*.json")):
-        result = stored(file.stem)
-        assert result is not None  # the file is there
-        yield result

@@ -6,7 +6,6 @@ paper's rivals and ours.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -18,7 +17,7 @@ from dpmc_core.completion.dpals.plan import dpals_plan
 from dpmc_core.completion.dpals.solver import begin
 from dpmc_core.config import Settings
 from dpmc_core.datasets.data import ratings_of
-from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
+from dpmc_core.experiments.papers.row import Row, again, seeded
 from dpmc_core.experiments.presets import PLAIN_DPALS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import noise_source
@@ -44,7 +43,6 @@ def dpals_budgets() -> list[Row]:
         text = Printed("dpals", "4", setting, "epsilon", f"{count.printed:.3f}", "")
         out += [
             Row(
-                id=name_of({**setting, "accounting": how}),
                 setting={**setting, "accounting": how},
                 metric="total ε",
                 printed=None if way == "derived_exact" else text,  # the last is ours
@@ -192,10 +190,17 @@ def dpals_results() -> list[Row]:
     out = []
     for p in printed_in("dpals", "5"):
         dataset, epsilon = p.setting["dataset"], p.setting["epsilon"]
-        setting, spec = {"dataset": dataset, "printed ε": epsilon}, tuned_run(dataset, epsilon)
-        metric = "Recall@20" if spec.task == "recommend" else "held-out RMSE, clipped"
-        row = Row(id=name_of(setting), setting=setting, metric=metric, printed=p, trials=3)
-        out.append(replace(row, spec=seeded(spec), needs=spec.dataset))
+        spec = tuned_run(dataset, epsilon)
+        out.append(
+            Row(
+                setting={"dataset": dataset, "printed ε": epsilon},
+                metric="Recall@20" if spec.task == "recommend" else "held-out RMSE, clipped",
+                printed=p,
+                trials=3,
+                spec=seeded(spec),
+                needs=spec.dataset,
+            )
+        )
     return out
 
 
@@ -295,7 +300,7 @@ def _against_epsilon(
     out = []
     for epsilon, name, shared, own in cells:
         setting = {**where, "ε": epsilon, "algorithm": name}
-        out.append(Row(id=name_of(setting), setting=setting, spec=trial(shared), **{**same, **own}))
+        out.append(Row(setting=setting, spec=trial(shared), **{**same, **own}))
     return out
 
 
@@ -319,8 +324,8 @@ def starts() -> list[Row]:
             start_rounds=3,
             **({} if epsilon == "none" else {"mechanism": "gaussian", "epsilon": float(epsilon)}),
         )
-        row = Row(id=name_of(setting), setting=setting, metric="‖(I − V*V*ᵀ)V⁰‖", trials=5)
-        out.append(replace(row, measured=partial(_away, spec)))
+        metric = "‖(I − V*V*ᵀ)V⁰‖"
+        out.append(Row(setting=setting, metric=metric, trials=5, measured=partial(_away, spec)))
     return out
 
 

@@ -30,10 +30,10 @@ _TABLES: dict[str, Callable[[], list[Row]]] = {
     "nmf-table-2": nmf_rows.nmf_sizes,
     "nmf-table-3": nmf_rows.nmf_coherence,
     "nmf-table-4": nmf_rows.nmf_ratings,
-    "nmf-figure-2": nmf_rows.nmf_objectives(
+    "nmf-figure-2": lambda: nmf_rows.nmf_objectives(
         ("tdt2", 30), ("uci-news", 7), ("guardian", 8), ("rcv1", 4)
     ),
-    "nmf-figure-5": nmf_rows.nmf_objectives(("cbcl", 50), ("yaleb", 38)),
+    "nmf-figure-5": lambda: nmf_rows.nmf_objectives(("cbcl", 50), ("yaleb", 38)),
 }
 
 
@@ -107,12 +107,13 @@ def _entries(file: Settings) -> Iterator[Entry]:
     by_id: dict[str, Entry] = {}
     for paper in PAPERS:
         for k, raw in enumerate(file[paper], start=1):
-            own = {name: value for name, value in raw.items() if name not in ("like", "with")}
+            own = dict(raw)
+            like, words = own.pop("like", ""), own.pop("with", {})
             where = f"data/{_FILE}.toml, entry {k} of {paper} ({own.get('place', 'no place')})"
             try:
-                shared = file["shared"][raw["like"]] if "like" in raw else {}
+                shared = file["shared"][like] if like else {}
                 filled: Settings = {
-                    name: text.format(**raw.get("with", {})) if isinstance(text, str) else text
+                    name: text.format(**words) if isinstance(text, str) else text
                     for name, text in shared.items()
                 }
             except KeyError as error:

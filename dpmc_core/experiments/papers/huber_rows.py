@@ -3,16 +3,15 @@
 From a printed setting to the runs of its trials, with what the paper leaves open.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 from dpmc_core.config import Settings
 from dpmc_core.experiments.papers.row import Row, again, name_of, seeded
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.mechanisms import Gaussian, Laplace, Mechanism
-from dpmc_core.privacy.noise import papers_huber
-from dpmc_core.wording import Printed, printed_in
+from dpmc_core.privacy.noise import ReleaseVariance, papers_huber
+from dpmc_core.wording import printed_in
 
 _REAL_TRIALS = 5
 _VARIANCES = (0, 0.5, 1, 1.5, 2, 3, 4)
@@ -26,41 +25,33 @@ _SWEETRS_OBSERVED = 44_543 / (1476 * 77)
 
 def budgets() -> list[Row]:
     """Table 1: exact ε of one draw."""
-
-    def exact(p: Printed) -> Callable[[], float]:
-        variance = float(p.setting["variance"])
-        makes: dict[str, Callable[[float], Mechanism]] = {
-            "gaussian": Gaussian.with_variance,
-            "laplace": Laplace.with_variance,
-            "huber": papers_huber,
-        }
-        noise = makes[p.setting["mechanism"]](variance)
-        delta = float(p.setting["delta"])
-        width = float(p.setting["sensitivity"])
-        return lambda: noise.epsilon(width) if delta == 0 else noise.epsilon_at_delta(delta, width)
-
     return [
         Row(
-            id=name_of(p.setting),
             setting=p.setting,
             metric="ε of one release",
             printed=p,
-            exact=exact(p),
+            exact=partial(_budget, **p.setting),
             trials=1,
         )
         for p in printed_in("huber", "1")
     ]
 
 
+def _budget(mechanism: str, variance: str, sensitivity: str, delta: str) -> float:
+    noise = ReleaseVariance(mechanism=mechanism, variance=float(variance)).of_release(1.0)
+    width, slack = float(sensitivity), float(delta)
+    return noise.epsilon_at_delta(slack, width) if slack else noise.epsilon(width)
+
+
 def noise_of(setting: dict[str, str], variance: float) -> Settings:
     """Return the noise of a printed row as settings of a run."""
-    noise = (
-        {}
-        if setting["mechanism"] == "none"
-        else {"mechanism": setting["mechanism"], "variance": variance}
-    )
-    # the loss of IRLS has the α of the Huber noise with that variance
-    return {**noise, "algorithm": setting["algorithm"], "loss_alpha": papers_huber(variance).alpha}
+    return {
+        "mechanism": setting["mechanism"],
+        "variance": variance,  # left out without noise
+        "algorithm": setting["algorithm"],
+        # the loss of IRLS has the α of the Huber noise with that variance
+        "loss_alpha": papers_huber(variance).alpha,
+    }
 
 
 def synthetic(table: str) -> list[Row]:
@@ -69,7 +60,7 @@ def synthetic(table: str) -> list[Row]:
     for p in printed_in("huber", table):
         s = p.setting
         shared = RunSpec.fitting(
-            {},
+            noise_of(s, float(s["variance"])),
             dataset="low-rank",
             **_SIZES,
             true_rank=int(s["rank"]),
@@ -79,25 +70,19 @@ def synthetic(table: str) -> list[Row]:
             reg=0.5,
             iterations=50,
             inner=20,
-            **noise_of(s, float(s["variance"])),
         )
-        if s["mechanism"] != "none":
-            reference = {**s, "mechanism": "none"}
-        else:  # without noise: against more data
-            reference = {
-                **s,
-                "observed": {"0.05": "0.10", "0.10": "0.05", "0.15": "0.05"}[s["observed"]],
-            }
+        reference = {"mechanism": "none"}
+        if s["mechanism"] == "none":  # against more data
+            reference = {"observed": "0.10" if s["observed"] == "0.05" else "0.05"}
         out.append(
             Row(
-                id=name_of(s),
                 setting=s,
                 metric="RMSE on the whole matrix",
                 printed=p,
                 spec=again(shared),
                 take="truth",
                 fitted=True,
-                reference=name_of(reference),
+                reference=name_of({**s, **reference}),
             )
         )
     return out
@@ -128,7 +113,6 @@ def real(table: str) -> list[Row]:
         }
         out.append(
             Row(
-                id=name_of(s),
                 setting=s,
                 metric="held-out RMSE, clipped",
                 printed=p,
@@ -141,16 +125,14 @@ def real(table: str) -> list[Row]:
     noisy = [row for row in out if row.setting["mechanism"] == "gaussian"]
     for row, variance, (error, take) in product(noisy, _VARIANCES, _TAKES.items()):
         shared = row.setting if variance else {**row.setting, "mechanism": "none"}
-        setting = {
-            "observed": row.setting["observed"],
-            "variance": str(variance or "none"),
-            "error": error,
-        }
         out.append(
             replace(
                 row,
-                id=name_of(setting),
-                setting=setting,
+                setting={
+                    "observed": row.setting["observed"],
+                    "variance": str(variance or "none"),
+                    "error": error,
+                },
                 metric=f"held-out RMSE, {error}",
                 printed=None,
                 reference=None,
@@ -165,7 +147,7 @@ def _on_real(setting: dict[str, str], variance: float) -> RunSpec:
     """Return the run of ``setting`` with noise of ``variance``."""
     visible = float(setting["observed"]) / _SWEETRS_OBSERVED
     return RunSpec.fitting(
-        {},
+        noise_of(setting, variance),
         dataset=setting["dataset"],
         zeros="rating",
         test_fraction=0.2 if setting["dataset"] == "ml-100k" else 1 - visible,
@@ -173,5 +155,4 @@ def _on_real(setting: dict[str, str], variance: float) -> RunSpec:
         reg=0.5,
         iterations=int(setting["iterations"]),
         inner=10,  # the thesis, section 5.2: ten for the real sets, whose numbers these are
-        **noise_of(setting, variance),
     )

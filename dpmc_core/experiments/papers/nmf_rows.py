@@ -1,7 +1,7 @@
 """Rows of the private NMF paper's tables and figures: sizes, coherence, errors and objectives."""
 
-from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import product
 
 import numpy as np
 from scipy import sparse
@@ -26,19 +26,22 @@ def nmf_sizes() -> list[Row]:
     """Table 2: N as given, empty documents included, and D as loaded here."""
     sizes = printed_in("nmf", "2")
     parts = {p.setting["dataset"]: p.text for p in sizes if p.metric == "K"}
-    return [
-        Row(
-            id=name_of({**p.setting, "what": p.metric}),
-            setting={**p.setting, "K": parts[p.setting["dataset"]], "what": p.metric},
-            metric="size",
-            printed=p,
-            exact=partial(_size, p.setting["dataset"], p.metric),
-            trials=1,
-            needs=p.setting["dataset"],
-        )
-        for p in sizes
-        if p.metric in ("N", "D")
-    ]
+    out = []
+    for p in sizes:
+        if p.metric in ("N", "D"):
+            dataset, what = p.setting["dataset"], {"what": p.metric}
+            out.append(
+                Row(
+                    key=p.setting | what,
+                    setting={**p.setting, "K": parts[dataset], **what},
+                    metric="size",
+                    printed=p,
+                    exact=partial(_size, dataset, p.metric),
+                    trials=1,
+                    needs=dataset,
+                )
+            )
+    return out
 
 
 def _size(dataset: str, metric: str) -> float:
@@ -70,13 +73,13 @@ def nmf_coherence() -> list[Row]:
             **_published(p.setting[_EACH]),
         )
         for name in _COHERENCES:
-            setting, printed = {**p.setting, "coherence": name}, name == "TC-W2V"
+            printed = p if name == "TC-W2V" else None
             out.append(
                 Row(
-                    id=name_of(p.setting if printed else setting),
-                    setting=setting,
+                    key=p.setting if printed else None,
+                    setting={**p.setting, "coherence": name},
                     metric=f"{name} coherence",
-                    printed=p if printed else None,
+                    printed=printed,
                     trials=3,
                     measured=partial(_coherence, name, shared),
                     needs=dataset,
@@ -95,8 +98,7 @@ def _coherence(name: str, shared: RunSpec, seed: int) -> float:
 
 @lru_cache(maxsize=3)  # the trials of a row, whose topics the next row judges too
 def _topics(spec: RunSpec) -> FactorResult:
-    result: FactorResult = run(spec, compare=False)
-    return result
+    return run(spec, compare=False)
 
 
 def _rating_error(epsilon: float | None, seed: int) -> float:
@@ -124,14 +126,14 @@ def nmf_ratings() -> list[Row]:
         s = p.setting
         seen = {
             "dataset": s["dataset"],
-            "printed ε": s[_EACH] if _EACH in s else s["epsilon"],
+            "printed ε": s.get(_EACH) or s["epsilon"],
             "algorithm": s["algorithm"],
         }
         if s["algorithm"] != "dpnmf":
             none = s[_EACH] == "none"
             out.append(
                 Row(
-                    id=name_of(s),
+                    key=s,
                     setting=seen,
                     metric="training RMSE",
                     printed=p,
@@ -142,20 +144,19 @@ def nmf_ratings() -> list[Row]:
                 )
             )
             continue
-        ways: dict[str, float | None] = {"": None}
+        ways: dict[str, RunSpec] = {"": shared}
         if s["epsilon"] != "none":
-            epsilon = float(s["epsilon"])
+            epsilon = float(s["epsilon"])  # pure ε adds up over draws
             ways = {
-                "in all": epsilon / _ROUNDS,
-                "of each draw": epsilon,
-            }  # pure ε adds up over draws
-        for how, each in ways.items():
+                how: shared.replace(mechanism="laplace", epsilon=each)
+                for how, each in (("in all", epsilon / _ROUNDS), ("of each draw", epsilon))
+            }
+        for how, noisy in ways.items():
             own = {"ε is": how} if how else {}
-            noisy = shared if each is None else shared.replace(mechanism="laplace", epsilon=each)
             out.append(
                 Row(
-                    id=name_of({**s, **own}),
-                    setting={**seen, **own},
+                    key=s | own,
+                    setting=seen | own,
                     metric="training RMSE",
                     printed=p if how != "of each draw" else None,
                     trials=3,
@@ -167,49 +168,43 @@ def nmf_ratings() -> list[Row]:
     return out
 
 
-def nmf_objectives(*datasets: tuple[str, int]) -> Callable[[], list[Row]]:
+def nmf_objectives(*datasets: tuple[str, int]) -> list[Row]:
     """The curves of figures 2 and 5.
 
     As published at two ε of a round, against the same algorithm without noise, and what another
     solver and a dictionary with a guarantee reach.
     """
-
-    def rows() -> list[Row]:
-        out = []
-        for dataset, rank in datasets:
-            quiet = "as published, without noise"
-            ways = {
-                quiet: _published("none"),
-                **{f"as published, ε = {e} a round": _published(e) for e in (0.5, 0.9)},
-                "NMF by coordinates, without noise": {"algorithm": "nmf"},
-                "one-shot moment NMF, total ε = 10": {
-                    "algorithm": "moment-nmf",
-                    "mechanism": "gaussian",
-                    "epsilon": 10.0,
-                },
-            }
-            for how, changes in ways.items():
-                shared = RunSpec.fitting(_words(dataset), dataset=dataset, rank=rank, **changes)
-                published = how.startswith("as published")
-                for after in _AFTER if published else (0,):
-                    last = after in (0, _AFTER[-1])
-                    setting = {"dataset": dataset, "K": str(rank), "method": how}
-                    quiet_id = name_of({**setting, "method": quiet, "rounds": str(after)})
-                    if after:
-                        setting["rounds"] = str(after)
-                    out.append(
-                        Row(
-                            id=name_of(setting),
-                            setting=setting,
-                            metric="objective ½N⁻¹‖V − WH‖²",
-                            trials=3 if "mechanism" in changes else 1,  # only noise is random
-                            spec=seeded(shared),
-                            take="value" if last else "objective",
-                            after=0 if last else after,
-                            reference=quiet_id if last and published and how != quiet else None,
-                            needs=dataset,
-                        )
-                    )
-        return out
-
-    return rows
+    out = []
+    quiet = "as published, without noise"
+    ways = {
+        quiet: _published("none"),
+        **{f"as published, ε = {e} a round": _published(e) for e in (0.5, 0.9)},
+        "NMF by coordinates, without noise": {"algorithm": "nmf"},
+        "one-shot moment NMF, total ε = 10": {
+            "algorithm": "moment-nmf",
+            "mechanism": "gaussian",
+            "epsilon": 10.0,
+        },
+    }
+    for (dataset, rank), (how, changes) in product(datasets, ways.items()):
+        shared = RunSpec.fitting(_words(dataset), dataset=dataset, rank=rank, **changes)
+        published, noisy = how.startswith("as published"), "mechanism" in changes
+        for after in _AFTER if published else (0,):
+            last = after in (0, _AFTER[-1])
+            setting = {"dataset": dataset, "K": str(rank), "method": how}
+            if after:
+                setting["rounds"] = str(after)
+            same_without = name_of({**setting, "method": quiet})
+            out.append(
+                Row(
+                    setting=setting,
+                    metric="objective ½N⁻¹‖V − WH‖²",
+                    trials=3 if noisy else 1,  # only noise is random
+                    spec=seeded(shared),
+                    take="value" if last else "objective",
+                    after=0 if last else after,
+                    reference=same_without if last and published and noisy else None,
+                    needs=dataset,
+                )
+            )
+    return out

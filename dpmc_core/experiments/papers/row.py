@@ -19,19 +19,19 @@ from dpmc_core.wording import Printed, power
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Row:
-    """One row: ``id`` (unique in its table), what it is (``setting``), the printed number if there
-    is one, and how to compute it: ``spec`` (from the two seeds of a trial) with ``take`` naming the
-    number in its record ("value", "truth", a key of its summary or a baseline; ``after`` so many
-    rounds, one of that step), or ``exact`` (no
-    trials), or ``measured`` (a number from a trial's seed, for measures that no record holds). None
-    of the three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of
-    what is printed, or its rounding. ``reference`` is the id of the row that trends are taken
-    against. ``needs`` names the dataset that must be here. ``fitted`` rows are among those that an
-    unprinted setting was chosen by.
+    """One row: what it is (``setting``), what its name is made of where that is not its setting
+    (``key``), the printed number if there is one, and how to compute it: ``spec`` (from the two
+    seeds of a trial) with ``take`` naming the number in its record ("value", "truth", a key of its
+    summary or a baseline; ``after`` so many rounds, one of that step), or ``exact`` (no trials), or
+    ``measured`` (a number from a trial's seed, for measures that no record holds). None of the
+    three: it cannot be computed here. An exact row is *reproduced* ``within`` this share of what is
+    printed, or its rounding. ``reference`` is the id of the row that trends are taken against.
+    ``needs`` names the dataset that must be here. ``fitted`` rows are among those that an unprinted
+    setting was chosen by.
     """
 
-    id: str
     setting: dict[str, str]
+    key: dict[str, str] | None = None
     metric: str
     printed: Printed | None = None
     trials: int = 10
@@ -46,9 +46,14 @@ class Row:
     fitted: bool = False
 
     @property
+    def id(self) -> str:
+        """Its name, unique in its table."""
+        return name_of(self.setting if self.key is None else self.key)
+
+    @property
     def computable(self) -> bool:
         """Whether there is a way, given its data."""
-        return not (self.spec is None and self.exact is None and self.measured is None)
+        return bool(self.spec or self.exact or self.measured)
 
 
 def seeded(shared: RunSpec) -> Callable[[int, int], RunSpec]:

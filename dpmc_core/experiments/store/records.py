@@ -24,6 +24,7 @@ from dpmc_core.experiments.tasks.solve import versions
 from dpmc_core.wording import JsonObject, finite
 
 KINDS = ("completion", "factorization")
+NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +107,7 @@ def standing_of(spec: RunSpec) -> tuple[str, bool]:
 
 def run_single_threaded(spec: RunSpec) -> AnyResult:
     """Run ``spec`` on one thread: the kernel's sums then have one order, whatever the machine."""
-    result: AnyResult = run(spec) if spec.task == "factorize" else run(spec, workers=1)
-    return result
+    return run(spec) if spec.task == "factorize" else run(spec, workers=1)
 
 
 def record_of(result: AnyResult, *, once: bool = False) -> Record:
@@ -147,7 +147,6 @@ def failed(spec: RunSpec, error: DPMCError) -> Record:
 def record_for(spec: RunSpec, **numbers: Any) -> Record:
     """The record of a run of ``spec`` with these fields; what is left out is None, 0 or today's."""
     unit, nominal = standing_of(spec)
-    names = ("value", "baseline", "truth", "epsilon", "epsilon_published")
     return Record(
         kind=kind_of(spec),
         dataset=spec.data.entry.name,
@@ -160,7 +159,7 @@ def record_for(spec: RunSpec, **numbers: Any) -> Record:
         delta=spec.noise.delta,
         spec=spec.to_json(),
         **{
-            **dict.fromkeys(names),
+            **dict.fromkeys(NUMBERS),
             "key": key_of(spec),
             "seconds": 0.0,
             "summary": {},
@@ -211,7 +210,7 @@ class PassingRuns:
 
     def have(self, keys: Iterable[str]) -> set[str]:
         """See ``RunStore.have``."""
-        return {key for key in keys if key in self._records}
+        return self._records.keys() & keys
 
     def find(self, keys: Iterable[str], *, whole: bool = False) -> dict[str, Record]:
         """See ``RunStore.find``."""

@@ -15,14 +15,21 @@ from typing import Any
 
 import dpmc_core
 from dpmc_core.errors import DataError, DPMCError
-from dpmc_core.experiments.store.records import PassingRuns, Record, Runs, record_for, spec_of
+from dpmc_core.experiments.store.records import (
+    NUMBERS,
+    PassingRuns,
+    Record,
+    Runs,
+    record_for,
+    spec_of,
+)
 from dpmc_core.wording import JsonObject
 
 MOST_BYTES = 5_000_000
 MOST_RUNS = 4000
 _MOST_LINKS, _LONGEST = 50, 4000  # characters of a link
-_NUMBERS = ("value", "baseline", "truth", "epsilon", "epsilon_published", "seconds")
-_OF_THE_FILE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_NUMBERS = (*NUMBERS, "seconds")
+
 _LEAST_EPSILON, _LARGEST = 1e-9, 1e9
 
 
@@ -63,7 +70,8 @@ def read_session(name: str, content: bytes) -> Session:
         if raw["release"] != dpmc_core.__version__ or not short or not few:
             raise ValueError("another release, or too much")
         return Session(links, tuple(map(_record, runs)))
-    except (*_OF_THE_FILE, DPMCError):
+    # whatever is wrong in the file
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, DPMCError):
         raise DataError(
             f"{name!r} is no session that can be opened here: it must be a file of at most "
             f"{MOST_BYTES // 1_000_000} MB and {MOST_RUNS:,} runs that the Runs page of release "

@@ -12,8 +12,8 @@ import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -74,7 +74,7 @@ SUMMARIES = sa.Table(
 
 STORE_VERSION = 1
 FILTERS = ("kind", "dataset", "algorithm", "mechanism", "measure", "unit", "version")
-_WAIT = 10.0  # seconds that a writer waits for another one
+
 _AT_ONCE = 500  # keys in one question
 # two that open a new store at once, as two replicas do, must not both make the tables
 _ALONE = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "SELECT pg_advisory_xact_lock(7350481)"}
@@ -97,7 +97,8 @@ def default_place() -> str:
 
 class RunStore:
     """Finished runs in the database ``where`` (a path, or an SQLAlchemy URL; by default
-    ``default_place()``), made if there is none and ``new`` allows it.
+    ``default_place()``), made if there is none and ``new`` allows it. A writer waits for another
+    one so many seconds (``wait``).
 
     Safe to share between threads, and to open in many processes at once. Raises ``StoreError``
     where the store cannot be opened: not a database, of another version, not allowed, no such
@@ -105,15 +106,15 @@ class RunStore:
     """
 
     def __init__(
-        self, where: str | Path | None = None, *, wait: float = _WAIT, new: bool = True
+        self, where: str | Path | None = None, *, wait: float = 10.0, new: bool = True
     ) -> None:
         given = str(where or default_place())
         try:
             url = sa.make_url(given) if "://" in given else sa.URL.create("sqlite", database=given)
             shown = url.set(query={}).render_as_string()  # a query may hold a password too
             self.place = shown if "://" in given else given
-            local = url.get_backend_name() == "sqlite" and url.database
-            file = Path(str(url.database)) if local else None
+            local = url.get_backend_name() == "sqlite"
+            file = Path(url.database) if local and url.database else None
             if file is not None and not str(file).startswith(("file:", ":memory:")):
                 if not new and not file.exists():
                     why = "a sweep makes one, or name another by DPMC_STORE or --store"
@@ -124,7 +125,7 @@ class RunStore:
                 ):
                     url, file = _only_read(file), None
             self._engine = sa.create_engine(
-                url, **({"connect_args": {"timeout": wait}} if file is not None else {})
+                url, connect_args={} if file is None else {"timeout": wait}
             )
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             raise StoreError(
@@ -158,12 +159,8 @@ class RunStore:
 
         It is on the disk when this returns. Raises ``StoreError``.
         """
-        row = {
-            field.name: getattr(record, field.name)
-            for field in fields(record)
-            if field.name != "summary"
-        }
-        text = json.dumps(record.summary, separators=(",", ":"))
+        row = dict(vars(record))
+        text = json.dumps(row.pop("summary"), separators=(",", ":"))
         with self._explain_errors("kept"):
             try:
                 with self._engine.begin() as connection:
@@ -216,7 +213,7 @@ class RunStore:
         with self._reading() as connection:
             return {
                 key
-                for some in _chunks(list(keys))
+                for some in _chunks(keys)
                 for key in connection.scalars(sa.select(RUNS.c.key).where(RUNS.c.key.in_(some)))
             }
 
@@ -231,7 +228,7 @@ class RunStore:
         with self._reading() as connection:
             return {
                 row["key"]: Record(**{**row, "summary": json.loads(row["summary"])})
-                for some in _chunks(list(keys))
+                for some in _chunks(keys)
                 for row in connection.execute(query.where(RUNS.c.key.in_(some))).mappings()
             }
 
@@ -239,7 +236,7 @@ class RunStore:
         """Forget the runs with these keys; returns how many there were."""
         gone = 0
         with self._explain_errors("deleted"), self._engine.begin() as connection:
-            for some in _chunks(list(keys)):
+            for some in _chunks(keys):
                 chosen = sa.select(RUNS.c.id).where(RUNS.c.key.in_(some))
                 connection.execute(SUMMARIES.delete().where(SUMMARIES.c.run.in_(chosen)))
                 gone += connection.execute(RUNS.delete().where(RUNS.c.key.in_(some))).rowcount
@@ -286,13 +283,12 @@ class RunStore:
         """Turn the database's errors into sentences."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             message = str(getattr(error, "orig", None) or error).splitlines()[0]
+            why = _reason(message.lower(), isinstance(error, (DatabaseError, sqlite3.Error)))
             raise StoreError(
-                _sentence(self.place, done, message, isinstance(error, DatabaseError))
+                f"The run store {self.place} could not be {done} ({message}): {why}."
             ) from error
-        except sqlite3.Error as error:
-            raise StoreError(_sentence(self.place, done, str(error), True)) from error
 
 
 # by what the database says of it
@@ -313,19 +309,17 @@ _WHY = {
 }
 
 
-def _sentence(place: str, done: str, message: str, database: bool) -> str:
-    low = message.lower()
-    why = "see the reason in brackets, or choose another place by DPMC_STORE"
-    if database and any(word in low for word in ("connect", "refused", "resolve", "password")):
-        why = (
+def _reason(message: str, database: bool) -> str:
+    """Why the store failed with ``message``, and what to do."""
+    for words, reason in _WHY.items():
+        if any(word in message for word in words):
+            return reason
+    if database and any(word in message for word in ("connect", "refused", "resolve", "password")):
+        return (
             "the database does not answer: check that it runs, its address, user and password "
             "in DPMC_STORE"
         )
-    for words, reason in _WHY.items():
-        if any(word in low for word in words):
-            why = reason
-            break
-    return f"The run store {place} could not be {done} ({message}): {why}."
+    return "see the reason in brackets, or choose another place by DPMC_STORE"
 
 
 def _only_read(file: Path) -> sa.URL:
@@ -367,9 +361,10 @@ def _conditions(where: Mapping[str, Sequence[str]] | None) -> list[sa.ColumnElem
     return [RUNS.c[name].in_(list(values)) for name, values in (where or {}).items() if values]
 
 
-def _chunks(keys: list[str]) -> Iterator[list[str]]:
-    for first in range(0, len(keys), _AT_ONCE):
-        yield keys[first : first + _AT_ONCE]
+def _chunks(keys: Iterable[str]) -> Iterator[list[str]]:
+    remaining = iter(keys)
+    while some := list(islice(remaining, _AT_ONCE)):
+        yield some
 
 
 def _without_password(given: str) -> str:

@@ -11,7 +11,6 @@ from dpmc_core import limits
 from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent
 from dpmc_core.config import Config, Settings
-from dpmc_core.datasets.configs import RatingsData
 from dpmc_core.datasets.ratings import number_of_users
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ALGORITHMS
@@ -53,7 +52,7 @@ class Cell:
     series: str
     x: float
     spec: RunSpec
-    fresh: bool = False
+    fresh: bool
 
 
 def _along(
@@ -75,19 +74,13 @@ def _along(
     ]
 
 
-def _private(s: Settings, algorithm: str, epsilon: float | None = None, **more: Any) -> Settings:
-    mechanism = s.get("mechanism", "none")
-    return {
-        "algorithm": algorithm,
-        "mechanism": "gaussian" if mechanism == "none" else mechanism,
-        "epsilon": epsilon,
-        "variance": None,
-        **more,
-    }
+def _private(algorithm: str, epsilon: float | None = None, **more: Any) -> Settings:
+    return {"algorithm": algorithm, "epsilon": epsilon, "variance": None, **more}
 
 
 def _published(epsilon: float | None = None, **more: Any) -> Settings:
-    return _private({}, "private-nmf-published", epsilon, **more)  # Gaussian noise is all it has
+    # Gaussian noise is all it has
+    return _private("private-nmf-published", epsilon, mechanism="gaussian", **more)
 
 
 def _quiet(algorithm: str, **more: Any) -> Settings:
@@ -102,15 +95,25 @@ def _title(algorithm: str) -> str:
     return ALGORITHMS[algorithm].title
 
 
-def _at_epsilon(s: Settings, algorithm: str, epsilon: float) -> dict[str, Settings]:
-    return {f"{_title(algorithm)}, ε = {epsilon:g}": _private(s, algorithm, epsilon)}
+def _at_epsilon(epsilon: float, *algorithms: str) -> dict[str, Settings]:
+    return {f"{_title(name)}, ε = {epsilon:g}": _private(name, epsilon) for name in algorithms}
+
+
+def _without_noise(*algorithms: str) -> dict[str, Settings]:
+    return {f"{_title(name)}, no noise": _quiet(name) for name in algorithms}
 
 
 def _against_epsilon(
-    s: Settings, private: Iterable[str], quiet: Mapping[str, Settings]
+    s: Settings,
+    private: Iterable[str],
+    quiet: Iterable[str],
+    places: Sequence[float] = EPSILONS,
+    *,
+    fresh: bool = False,
 ) -> list[Cell]:
-    lines = {_title(name): _private(s, name) for name in private}
-    return _along(s, "epsilon", EPSILONS, lines) + _along(s, "epsilon", _ends(EPSILONS), quiet)
+    lines = {_title(name): _private(name) for name in private}
+    ends = _along(s, "epsilon", _ends(places), _without_noise(*quiet), fresh=fresh)
+    return _along(s, "epsilon", places, lines, fresh=fresh) + ends
 
 
 def _ends(places: Sequence[float]) -> tuple[float, float]:
@@ -118,85 +121,83 @@ def _ends(places: Sequence[float]) -> tuple[float, float]:
 
 
 def _by_epsilon(s: Settings) -> list[Cell]:
-    quiet = {f"{_title(name)}, no noise": _quiet(name) for name in ("moments", "dpals")}
-    return _against_epsilon(s, RIVALS[s["task"]], quiet)
+    return _against_epsilon(s, RIVALS[s["task"]], ("moments", "dpals"))
 
 
 def _by_users(s: Settings) -> list[Cell]:
     rows = RunSpec.fitting(s, **_quiet("moments")).data.sizes[0]
     shares = {float(number_of_users(share, rows)): share for share in SHARES_OF_USERS}
-    lines = {_title(name): _private(s, name, _total(s)) for name in RIVALS["rate"]}
-    lines["One-shot moments, no noise"] = _quiet("moments")
-    return _along(s, "user_share", shares, lines)
+    lines = {_title(name): _private(name, _total(s)) for name in RIVALS["rate"]}
+    return _along(s, "user_share", shares, lines | _without_noise("moments"))
 
 
 def _by_share(s: Settings) -> list[Cell]:
-    lines = {f"ε = {e:g}": _private(s, "dpals", e) for e in (1.0, 5.0, 20.0)}
+    lines = {f"ε = {e:g}": _private("dpals", e) for e in (1.0, 5.0, 20.0)}
     return _along(s, "item_share", SHARES_OF_ITEMS, {**lines, "no noise": _quiet("dpals")})
 
 
 def _by_rank(s: Settings) -> list[Cell]:
-    lines = {
-        **_at_epsilon(s, "dpals", 1.0),
-        **_at_epsilon(s, "dpals", 10.0),
-        "DPALS, no noise": _quiet("dpals"),
-        **_at_epsilon(s, "moments", 10.0),
-    }
-    return _along(s, "rank", RANKS, lines)
+    dpals = _at_epsilon(1.0, "dpals") | _at_epsilon(10.0, "dpals") | _without_noise("dpals")
+    return _along(s, "rank", RANKS, dpals | _at_epsilon(10.0, "moments"))
 
 
 def _by_projection(s: Settings) -> list[Cell]:
     names = {"before λ is added": "inner", "as printed": "printed", "off": "off"}
-    lines = {title: _private(s, "dpals", projection=name) for title, name in names.items()}
+    lines = {title: _private("dpals", projection=name) for title, name in names.items()}
     return _along(s, "epsilon", (2.0, 5.0, 10.0, 20.0, 50.0), lines)
 
 
 def _by_gradient_steps(s: Settings) -> list[Cell]:
-    lines = {"noisy sums": _private(s, "dpals", solve="perturbed")}
+    lines = {"noisy sums": _private("dpals", solve="perturbed")}
     for n in (2, 10):
-        steps = _private(s, "dpals", solve="gradient", gradient_steps=n)
-        lines[f"{n} gradient steps"] = steps
+        lines[f"{n} gradient steps"] = _private("dpals", solve="gradient", gradient_steps=n)
     return _along(s, "epsilon", (1.0, 2.0, 5.0, 20.0), lines)
 
 
 def _by_sampling(s: Settings) -> list[Cell]:
-    private = {
-        "uniform": {"sampling": "uniform"},
-        "adaptive": {"sampling": "adaptive"},
-        "by weights": {"sampling": "weights"},
-        "adaptive, no projection": {"sampling": "adaptive", "projection": "off"},
-    }
-    lines = {name: _private(s, "dpals", 10.0, **more) for name, more in private.items()}
-    for name in ("uniform", "adaptive"):
-        lines[f"{name}, no noise"] = _quiet("dpals", sampling=name)
+    noisy = partial(_private, "dpals", 10.0)
     everything = int(ITEMS_PER_USER.high)
-    lines["all ratings, no noise"] = _quiet("dpals", sampling="uniform", items_per_user=everything)
+    lines = {
+        "uniform": noisy(sampling="uniform"),
+        "adaptive": noisy(sampling="adaptive"),
+        "by weights": noisy(sampling="weights"),
+        "adaptive, no projection": noisy(sampling="adaptive", projection="off"),
+        "uniform, no noise": _quiet("dpals", sampling="uniform"),
+        "adaptive, no noise": _quiet("dpals", sampling="adaptive"),
+        "all ratings, no noise": _quiet("dpals", sampling="uniform", items_per_user=everything),
+    }
     return _along(s, "item_share", SHARES_OF_ITEMS, lines)
 
 
-def _by_rate(s: Settings, axis: str = "n_users") -> list[Cell]:
-    """Errors along ``axis``, with data of their own; k grows with the number of items."""
+def _rate_by_users(s: Settings) -> list[Cell]:
+    """Errors by the number of users, with data of their own."""
+    users = RunSpec.fitting(s, **_quiet("dpals")).data.sizes[0]
+    lines = _at_epsilon(_total(s), "dpals", "moments", "private-fw") | _without_noise("dpals")
+    return _along(s, "n_users", _sizes(users), lines, fresh=True)
+
+
+def _rate_by_epsilon(s: Settings) -> list[Cell]:
+    delta = limits.check("account_delta", s.get("delta", 1e-5))
+    places = [e for e in EPSILONS if e < math.log(1 / delta)]  # as Theorem 2 asks
+    return _against_epsilon(s, ("dpals", "private-fw"), ("dpals",), places, fresh=True)
+
+
+def _rate_by_items(s: Settings) -> list[Cell]:
+    """Errors by the number of items, with which k grows."""
     fitted = RunSpec.fitting(s, **_quiet("dpals"))
-    (n, m), k = fitted.data.sizes, fitted.algorithm.items_per_user
-    total = None if axis == "epsilon" else _total(s)
-    names = ("dpals", "moments", "private-fw") if axis == "n_users" else ("dpals", "private-fw")
-    at = "" if total is None else f", ε = {total:g}"
-    lines = {f"{_title(name)}{at}": _private(s, name, total) for name in names}
-    quiet = {"DPALS, no noise": _quiet("dpals")}
-    if axis == "epsilon":
-        delta = limits.check("account_delta", s.get("delta", 1e-5))
-        places = [e for e in EPSILONS if e < math.log(1 / delta)]  # as Theorem 2 asks
-        ends = _along(s, axis, _ends(places), quiet, fresh=True)
-        return _along(s, axis, places, lines, fresh=True) + ends
-    lines |= quiet
-    if axis == "n_users":
-        return _along(s, axis, _sizes(n), lines, fresh=True)
+    m, k = fitted.data.sizes[1], fitted.algorithm.items_per_user
+    lines = _at_epsilon(_total(s), "dpals", "private-fw") | _without_noise("dpals")
+    shares = (1 / 4, 1 / 2, 1, 2, 4)
+    places = {round(share * m): max(round(share * k), 1) for share in shares}
     return [
-        cell
+        Cell(
+            title,
+            items,
+            RunSpec.fitting(s, **line, n_items=items, item_share=1.0, items_per_user=rated),
+            fresh=True,
+        )
         for title, line in lines.items()
-        for share in (1 / 4, 1 / 2, 1, 2, 4)
-        for of_them in ({**line, "item_share": 1.0, "items_per_user": max(round(share * k), 1)},)
-        for cell in _along(s, axis, [round(share * m)], {title: of_them}, fresh=True)
+        for items, rated in places.items()
     ]
 
 
@@ -221,15 +222,13 @@ def _regressions(s: Settings) -> list[Cell]:
         "clip_norm": 2 * math.sqrt(m),
         "value_clip": 4.0,
     }
-    lines = {**_at_epsilon(s, "dpals", _total(s)), "DPALS, no noise": _quiet("dpals")}
+    lines = _at_epsilon(_total(s), "dpals") | _without_noise("dpals")
     return _along(one, "n_users", _sizes(users), lines, fresh=True)
 
 
 def _by_exponents(s: Settings) -> list[Cell]:
     lines = {
-        f"μ = {mu:g}, ν = {nu:g}": _private(
-            s, "dpals", _total(s), item_exponent=mu, user_exponent=nu
-        )
+        f"μ = {mu:g}, ν = {nu:g}": _private("dpals", _total(s), item_exponent=mu, user_exponent=nu)
         for mu, nu in ((0.0, 0.0), (0.5, 1.0), (1.0, 1.0))
     }
     return _along(s, "item_share", SHARES_OF_ITEMS, lines)
@@ -238,20 +237,12 @@ def _by_exponents(s: Settings) -> list[Cell]:
 def _by_early_noise(s: Settings) -> list[Cell]:
     noisy = max(RunSpec.fitting(s, **_quiet("als")).length // 5, 1)
     lines = {
-        FAMILIES[name].title: _private({"mechanism": name}, "als", noisy_iterations=noisy)
+        FAMILIES[name].title: _private("als", mechanism=name, noisy_iterations=noisy)
         for name in RUN_FAMILIES
     }
     # without noise first: each run with noise is held against that of its seed
     quiet = _along(s, "variance", _ends(VARIANCES), {"no noise": _quiet("als")})
     return quiet + _along(s, "variance", VARIANCES, lines)
-
-
-def _parts_by_epsilon(s: Settings) -> list[Cell]:
-    quiet = {
-        "NMF, no noise": _quiet("nmf"),
-        "Private NMF, corrected, no noise": _quiet("private-nmf"),
-    }
-    return _against_epsilon(s, ("moment-nmf", "private-nmf"), quiet)
 
 
 def _by_round(s: Settings) -> list[Cell]:
@@ -261,20 +252,15 @@ def _by_round(s: Settings) -> list[Cell]:
     quiet = _quiet("private-nmf-published")
     delta = limits.check("account_delta", s.get("delta", 1e-5))
     rounds = RunSpec.fitting(s, **quiet).length
+    overall = {e: overall_epsilon(e, rounds, delta) for e in ROUND_EPSILONS}
     corrected = {
-        "corrected, same overall ε": _private(alike, "private-nmf"),
-        "One-shot moment NMF, same overall ε": _private(alike, "moment-nmf"),
+        "corrected, same overall ε": _private("private-nmf"),
+        "One-shot moment NMF, same overall ε": _private("moment-nmf"),
     }
-    published = {"as published (not private)": _published()}
     return (
-        _along(s, "epsilon", ROUND_EPSILONS, published)
+        _along(s, "epsilon", ROUND_EPSILONS, {"as published (not private)": _published()})
         + _along(s, "epsilon", _ends(ROUND_EPSILONS), {"as published, no noise": quiet})
-        + _along(
-            alike,
-            "epsilon",
-            {e: overall_epsilon(e, rounds, delta) for e in ROUND_EPSILONS},
-            corrected,
-        )
+        + _along(alike, "epsilon", overall, corrected)
     )
 
 
@@ -306,15 +292,14 @@ def overall_epsilon(epsilon: float, rounds: int, delta: float) -> float:
 
 def _by_parts(s: Settings) -> list[Cell]:
     smallest = RunSpec.fitting(s, **_quiet("nmf", rank=2)).data
-    lines = {"NMF, no noise": _quiet("nmf"), **_at_epsilon(s, "moment-nmf", _total(s))}
+    lines = _without_noise("nmf") | _at_epsilon(_total(s), "moment-nmf")
     parts = (k for k in PARTS[smallest.entry.holds] if k <= smallest.largest_rank)
     return [cell for k in parts for cell in _along(s, "rank", [k], lines)]
 
 
 def _by_people(s: Settings) -> list[Cell]:
     lines = {
-        **_at_epsilon(s, "moment-nmf", _total(s)),
-        **_at_epsilon(s, "private-nmf", _total(s)),
+        **_at_epsilon(_total(s), "moment-nmf", "private-nmf"),
         "as published (not private)": _published(0.5, rounds=100),
     }
     return [c for n in PEOPLE for c in _along(s, "n_samples", [n], lines, fresh=True)]
@@ -325,8 +310,8 @@ def _by_corruption(s: Settings) -> list[Cell]:
     steps, penalty = robust.inner, robust.outlier_penalty  # as many steps for both
     lines = {
         "NMF, no noise": _quiet("nmf", inner=steps),
-        "Robust NMF, no noise": _quiet("robust-nmf"),
-        **_at_epsilon(s, "moment-nmf", _total(s)),
+        **_without_noise("robust-nmf"),
+        **_at_epsilon(_total(s), "moment-nmf"),
         "as published (not private)": _published(0.5, rounds=40, outlier_penalty=penalty),
     }
     return [
@@ -336,32 +321,36 @@ def _by_corruption(s: Settings) -> list[Cell]:
     ]
 
 
-COMPLETION: dict[str, CellsOf] = {
-    "epsilon": _by_epsilon,
-    "people": _by_users,
-    "items": _by_share,
-    "rank": _by_rank,
-    "projection": _by_projection,
-    "gradient": _by_gradient_steps,
-    "sampling": _by_sampling,
-    "exponents": _by_exponents,
-    "minima": _by_early_noise,
-    "rate": _by_rate,
-    "rate-epsilon": partial(_by_rate, axis="epsilon"),
-    "rate-items": partial(_by_rate, axis="n_items"),
-    "regressions": _regressions,
-    "recall-epsilon": _by_epsilon,
-    "diversity": _by_epsilon,
-    "recall-rank": _by_rank,
-    "recall-items": _by_share,
-}
-FACTORIZATION: dict[str, CellsOf] = {
-    "epsilon": _parts_by_epsilon,
-    "rounds": _by_round,
-    "start": _by_start,
-    "parts": _by_parts,
-    "people": _by_people,
-    "outliers": _by_corruption,
+_CELLS: dict[str, dict[str, CellsOf]] = {
+    "completion": {
+        "epsilon": _by_epsilon,
+        "people": _by_users,
+        "items": _by_share,
+        "rank": _by_rank,
+        "projection": _by_projection,
+        "gradient": _by_gradient_steps,
+        "sampling": _by_sampling,
+        "exponents": _by_exponents,
+        "minima": _by_early_noise,
+        "rate": _rate_by_users,
+        "rate-epsilon": _rate_by_epsilon,
+        "rate-items": _rate_by_items,
+        "regressions": _regressions,
+        "recall-epsilon": _by_epsilon,
+        "diversity": _by_epsilon,
+        "recall-rank": _by_rank,
+        "recall-items": _by_share,
+    },
+    "factorization": {
+        "epsilon": partial(
+            _against_epsilon, private=("moment-nmf", "private-nmf"), quiet=("nmf", "private-nmf")
+        ),
+        "rounds": _by_round,
+        "start": _by_start,
+        "parts": _by_parts,
+        "people": _by_people,
+        "outliers": _by_corruption,
+    },
 }
 
 
@@ -398,9 +387,6 @@ class Study:
     task: str = ""
     dataset: str = ""
     log_y: bool = False
-
-
-_CELLS = {"completion": COMPLETION, "factorization": FACTORIZATION}
 
 
 STUDIES: dict[str, dict[str, Study]] = {
@@ -484,10 +470,8 @@ class StudySpec(Config, ManyRuns):
     @property
     def base(self) -> RunSpec:
         """A run with the study's settings, for its data, δ and noise."""
-        settings = {**dict(self.settings), "task": self.task}
-        if "algorithm" not in settings:
-            settings["algorithm"] = "moments" if self.room == "completion" else "moment-nmf"
-        return RunSpec.fitting(settings)
+        usual = "moments" if self.room == "completion" else "moment-nmf"
+        return RunSpec.fitting({"algorithm": usual, **dict(self.settings), "task": self.task})
 
     @property
     def dataset(self) -> str:
@@ -543,6 +527,8 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
     ``possible``: without those that its data cannot have.
     """
     settings = {n: v for n, v in spec.settings if n != "algorithm"} | {"task": spec.task}
+    if settings.get("mechanism", "none") == "none":
+        settings["mechanism"] = "gaussian"  # of all lines with noise
     points = [c for c in _CELLS[spec.room][spec.kind](settings) if not possible or _possible(c)]
     places = defaultdict[str, list[float]](list)
     for cell in points:
@@ -553,7 +539,7 @@ def cells(spec: StudySpec, *, possible: bool = True) -> tuple[Cell, ...]:
 def _possible(cell: Cell) -> bool:
     """Whether a rank is at most the number of items that factors are learned for."""
     data, config = cell.spec.data, cell.spec.algorithm
-    if not isinstance(data, RatingsData) or cell.spec.card.name not in ("dpals", "private-svd"):
+    if cell.spec.card.name not in ("dpals", "private-svd"):
         return True
     n_users, n_items = data.sizes
     items = n_frequent(n_items, config) if isinstance(config, DPALSConfig) else n_items

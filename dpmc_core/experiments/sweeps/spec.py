@@ -192,8 +192,9 @@ class SweepSpec(Config, ManyRuns):
             where = ", ".join(f"{n} = {v}" for n, v in settings) or "the only cell"
             raise ParameterError("sweep", where, f"a run that exists ({error})") from error
         mechanism = spec.noise.mechanism
-        shape = () if mechanism == "none" else FAMILIES[mechanism].shape
-        gone = _NOISE if mechanism == "none" else tuple({"alpha"} - set(shape))
+        gone = set(_NOISE)
+        if mechanism != "none":
+            gone = {"alpha"}.difference(FAMILIES[mechanism].shape)
         items = ((n, mechanism if n == "mechanism" else v) for n, v in settings if n not in gone)
         return tuple(items), spec
 

@@ -146,7 +146,7 @@ def _keyed(spec: ManyRuns) -> tuple[tuple[str, Planned], ...]:
 
 def how_many(spec: ManyRuns) -> int:
     """Runs of ``spec``, those that are equal counted once."""
-    return len({key for key, _ in _keyed(spec)})
+    return len(dict(_keyed(spec)))
 
 
 def read_unkept(file: Path, store: RunStore) -> int:

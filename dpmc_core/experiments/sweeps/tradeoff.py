@@ -108,7 +108,7 @@ class Point:
     def as_dict(self) -> JsonObject:
         """What a table shows, JSON-able."""
         apart = self.against_baseline
-        shown: JsonObject = {
+        shown = {
             "settings": dict(self.settings),
             "measure": self.measure,
             "mean": self.mean,
@@ -125,8 +125,7 @@ class Point:
             "nominal": self.nominal,
             "unit": self.unit,
         }
-        tabled: JsonObject = finite(shown)
-        return tabled
+        return finite(shown)
 
 
 Lines = dict[str, list[Point]]  # of a study, by their names

@@ -8,7 +8,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,7 +47,7 @@ class Audited(ABC):
     runs: int
     seconds: float
     finished: bool
-    versions: dict[str, str]
+    versions: dict[str, str] = field(default_factory=versions)
 
     @property
     @abstractmethod
@@ -67,13 +67,14 @@ class Audited(ABC):
     @property
     def claims(self) -> dict[str, float]:
         """The ε that is claimed, by name; all at ``statement.delta``."""
-        if not self.statement.nominal:
-            return {"claimed": self.statement.epsilon}
-        if self.statement.draws == 1:
-            return {"nominal, one release": self.statement.epsilon}
+        claim = self.statement
+        if not claim.nominal:
+            return {"claimed": claim.epsilon}
+        if claim.draws == 1:
+            return {"nominal, one release": claim.epsilon}
         return {
-            "nominal, one release": self.statement.epsilon_per_draw,
-            "nominal, all releases": self.statement.epsilon,
+            "nominal, one release": claim.epsilon_per_draw,
+            "nominal, all releases": claim.epsilon,
         }
 
     @property
@@ -208,7 +209,7 @@ class OneRunResult(Audited):
 
     scores: FloatArray
     inside: BoolArray
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[Proof, ...]
     curve_exceeded: bool = False
 
     @property
@@ -290,11 +291,10 @@ def one_run_steps(spec: AuditSpec) -> Iterator[OneRunResult]:
             runs=step.iteration,
             seconds=time.perf_counter() - started,
             finished=bool(proofs),
-            versions=versions(),
         )
 
 
-def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditResult]:
+def repeated_steps(spec: AuditSpec, *, interim: bool) -> Iterator[AuditResult]:
     """Yield the ``AuditResult`` so far after each tenth of the numbers, or about twice a second
     while models are fitted.
 
@@ -308,27 +308,25 @@ def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditRe
     curve = np.empty((2, 0)) if claim is None else claim.points
     looks = [_FEWEST, *(math.ceil(spec.runs * k / _LOOKS) for k in range(1, _LOOKS + 1))]
     error = 1 - spec.confidence
-    outputs: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    runs = 0
-    latest: tuple[Attack, int] | None = None
+    outputs: list[tuple[FloatArray, FloatArray]] = []
+    runs = looked_at = 0
+    latest: Attack | None = None
     for with_alice, without in chunks(spec, pair):
-        outputs[0].append(with_alice)
-        outputs[1].append(without)
+        outputs.append((with_alice, without))
         runs += len(with_alice)
         now = time.perf_counter()
         finished = runs == spec.runs
         if runs >= looks[0] and (interim or finished):
             looks = [look for look in looks if look > runs]
             share = _LAST_SHARE if finished else (1 - _LAST_SHARE) / _LOOKS
-            made_so_far = attack(
-                np.concatenate(outputs[0]),
-                np.concatenate(outputs[1]),
+            latest = attack(
+                *map(np.concatenate, zip(*outputs, strict=True)),
                 delta=statement.delta,
                 confidence=1 - share * error,
                 claim=claim,
             )
-            bound = replace(made_so_far.bound, confidence=spec.confidence)
-            latest = (replace(made_so_far, bound=bound), runs)
+            latest = replace(latest, bound=replace(latest.bound, confidence=spec.confidence))
+            looked_at = runs
         soon = latest is None or (len(with_alice) == 1 and now - last < _PAUSE)
         if not finished and (soon or not interim):
             continue
@@ -336,14 +334,13 @@ def repeated_steps(spec: AuditSpec, *, interim: bool = True) -> Iterator[AuditRe
         assert latest is not None
         yield AuditResult(
             spec=spec,
-            attack=latest[0],
+            attack=latest,
             statement=statement,
             claimed_curve=curve,
             runs=runs,
-            looked_at=latest[1],
+            looked_at=looked_at,
             seconds=now - started,
             finished=finished,
-            versions=versions(),
             record="Alice" if pair is None else pair.record,
         )
 
@@ -366,7 +363,8 @@ def _claim(spec: AuditSpec, pair: Neighbours | None) -> tuple[Statement, TradeOf
     """
     if pair is None:
         release = claimed_release(spec)
-        claim, curve = state(Ledger((release,)), spec.delta), of_ledger(Ledger((release,)))
+        ledger = Ledger((release,))
+        claim, curve = state(ledger, spec.delta), of_ledger(ledger)
         if isinstance(release.mechanism, Gaussian):
             return claim, curve
         # a pure claim is tested as such: at δ = 0

@@ -148,9 +148,7 @@ class OneRun(Journal):
 
 
 def _plant_users(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
-    data: Any = run.data
-    ratings = ratings_of(data)
-    config: Any = run.algorithm
+    ratings, config = ratings_of(run.data), run.algorithm
     learned = n_frequent(ratings.n_items, config) if hasattr(config, "item_share") else None
     items = np.argsort(-ratings.per_item, kind="stable")[:learned]
     # lines y = ax + b over a prime: two of them meet at most once
@@ -184,8 +182,7 @@ def _plant_users(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
 
 
 def _plant_samples(run: RunSpec, m: int, rng: np.random.Generator) -> Planted:
-    data: Any = run.data
-    samples = samples_of(data)
+    samples = samples_of(run.data)
     _check(m, samples.dimension, "a pixel or word")
     rows = rng.permutation(samples.dimension)
     own = sparse.csc_array((np.ones(len(rows)), (rows, np.arange(len(rows)) % m)))

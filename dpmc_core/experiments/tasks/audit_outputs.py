@@ -122,12 +122,12 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
             dtype=str,
             skip_blank_lines=False,
             keep_default_na=False,
-        )
+        ).fillna("")
     except (ValueError, pd.errors.ParserError) as error:
         message = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise DataError(f"{file} cannot be read as CSV ({message}).") from None
-    rows = rows[(rows.fillna("") != "").any(axis=1)]
-    names = [str(name).strip() for name in rows.iloc[0].fillna("")] if len(rows) else []
+    rows = rows[(rows != "").any(axis=1)]
+    names = [str(name).strip() for name in rows.iloc[0]] if len(rows) else []
     if INSIDE not in names or len(names) < 2:
         shown = ", ".join(name[:40] for name in names[:12]) or "none"
         raise DataError(
@@ -155,13 +155,10 @@ def _read(content: bytes, file: str) -> tuple[NDArray[np.bool_], FloatArray]:
             f"{file}, line {int(cells.index[row]) + 1}: '{names[column][:40]}' must be {must}."
         )
     for k, name in enumerate(names):
-        if k != which and _numbers_rows(numbers[:, k]):
+        steps = np.diff(np.sort(numbers[:, k]))
+        if k != which and len(numbers) >= _ROWS and (steps == 1).all():
             raise DataError(
                 f"{file}: '{name[:40]}' holds every whole number of a range once, as numbers of "
                 "rows do. They were not released: leave the column out."
             )
     return numbers[:, which] == 1, np.delete(numbers, which, axis=1)
-
-
-def _numbers_rows(values: FloatArray) -> bool:
-    return values.size >= _ROWS and bool((np.diff(np.sort(values)) == 1).all())

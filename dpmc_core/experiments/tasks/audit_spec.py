@@ -7,7 +7,7 @@ from dpmc_core.completion.common.parameters import Iterations, Penalty
 from dpmc_core.config import Choice, Config, Settings, changed, values_of
 from dpmc_core.datasets import entry, user_datasets
 from dpmc_core.errors import ParameterError, check_names
-from dpmc_core.experiments.algorithms import ALGORITHMS
+from dpmc_core.experiments.algorithms import ALGORITHMS, held_for
 from dpmc_core.experiments.spec import RunSpec, Spec, read_json
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES
@@ -149,12 +149,9 @@ class AuditSpec(Config, Spec):
     def amount(self) -> int:
         return self.run_spec(0).length if self.canaries else self.runs
 
-    def weighted_runs(self) -> tuple[()]:
-        return ()  # of its own, whose noise is never secret
-
     @property
     def own_data(self) -> frozenset[str]:
-        return frozenset({self.dataset} if user_datasets.is_own(self.dataset) else ())
+        return frozenset(filter(user_datasets.is_own, [self.dataset]))
 
     def consistent(self) -> None:
         self._check_dataset()
@@ -190,7 +187,7 @@ class AuditSpec(Config, Spec):
         if self.target in FACTOR_TARGETS:
             whom = "this target, a factorisation"
             neighbours, views = (("image",), whom), (("parts",), whom)
-        elif self.about_users:
+        elif self.target in ALGORITHMS and ALGORITHMS[self.target].unit == "user":
             whom = f"{self.target}, whose claim is about one user added or removed"
             shown = "joint privacy does not hide from Alice what only she is shown"
             neighbours = (("user",), whom)
@@ -224,8 +221,7 @@ class AuditSpec(Config, Spec):
         if self.target == "number" or self.searches:
             allowed = "left out for one number, and where all seeds are tried"
             raise ParameterError("dataset", self.dataset, allowed)
-        images = self.target in FACTOR_TARGETS
-        entry(self.dataset, *(("images", "documents") if images else ("ratings",)))
+        entry(self.dataset, *held_for(ALGORITHMS[self.target].tasks))
 
     def _check_work(self) -> None:
         spec = self.run_spec(0)
@@ -250,11 +246,6 @@ class AuditSpec(Config, Spec):
         if self.canaries:
             return "as-claimed", "half-noise"
         return ("as-claimed", *(SEARCHES if self.target == "moments" else ()))
-
-    @property
-    def about_users(self) -> bool:
-        """Whether the target claims to protect whole users."""
-        return self.target in ALGORITHMS and ALGORITHMS[self.target].unit == "user"
 
     @property
     def noise_options(self) -> dict[str, float]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.datasets import Ratings
 from dpmc_core.datasets.data import ratings_of, samples_of
 from dpmc_core.datasets.own.cells import normal
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.datasets.synthetic.samples import cartoon_faces
 from dpmc_core.errors import DataError, ParameterError
@@ -48,26 +48,11 @@ class Neighbours:
     columns: IntArray
 
 
-def with_and_without(spec: AuditSpec) -> Neighbours:
-    """The dataset that ``spec`` names with its ``record``, and the same without it.
-
-    A user's ratings are there or not; one rating is high or low; the place of an image or document
-    is taken or empty. Unless the spec says which: the user with the most ratings, of their items
-    the one that fewest others rated; the image or document farthest from the mean.
-
-    Raises ``ParameterError`` for a record that is not there, ``DatasetMissingError`` or
-    ``DataError``.
-    """
-    data = spec.run_spec(0).data
-    if spec.target in FACTOR_TARGETS:
-        return _samples(samples_of(data), spec.record)
-    return _ratings(ratings_of(data), spec.record, whole=spec.neighbours == "user")
-
-
 def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
     counts = ratings.per_user
-    who = _place(record, ratings.user_labels, ratings.n_users, "user") if record else None
-    who = int(np.argmax(counts)) if who is None else who
+    who = int(np.argmax(counts))
+    if record:
+        who = _place(record, ratings.user_labels, ratings.n_users, "user")
     mine = ratings.users == who
     if not mine.any() or mine.all():
         raise DataError(
@@ -83,16 +68,16 @@ def _ratings(ratings: Ratings, record: str, *, whole: bool) -> Neighbours:
     if whole:
         label = f"{name} and their {counted(int(counts[who]), 'rating', 'ratings')}"
         return Neighbours(ratings, ratings.take(~mine), label, users, items)
-    k = np.flatnonzero(mine & (ratings.items == items[0]))
-    high, low = (ratings.values.copy() for _ in range(2))
-    high[k], low[k] = ratings.high, ratings.low
+    rated = mine & (ratings.items == items[0])
+    high, low = (
+        replace(ratings, values=np.where(rated, end, ratings.values))
+        for end in (ratings.high, ratings.low)
+    )
     label = (
         f"the rating of “{ratings.item_label(int(items[0]))}” by {name}: {ratings.high:g} or "
         f"{ratings.low:g}"
     )
-    return Neighbours(
-        replace(ratings, values=high), replace(ratings, values=low), label, users, items
-    )
+    return Neighbours(high, low, label, users, items)
 
 
 def _samples(samples: Samples, record: str) -> Neighbours:
@@ -192,11 +177,22 @@ def _seeds(spec: AuditSpec, seed: np.random.SeedSequence, size: int) -> list[int
 
 def two_datasets(spec: AuditSpec) -> Neighbours:
     """What an algorithm is run on: the made tables or pictures, or the spec's dataset, with and
-    without the record.
+    without its ``record``.
+
+    A user's ratings are there or not; one rating is high or low; the place of an image or document
+    is taken or empty. Unless the spec says which: the user with the most ratings, of their items
+    the one that fewest others rated; the image or document farthest from the mean.
+
+    Raises ``ParameterError`` for a record that is not there, ``DatasetMissingError`` or
+    ``DataError``.
     """
+    of_samples = spec.target in FACTOR_TARGETS
     if spec.dataset:
-        return with_and_without(spec)
-    if spec.target in FACTOR_TARGETS:
+        data = spec.run_spec(0).data
+        if of_samples:
+            return _samples(samples_of(data), spec.record)
+        return _ratings(ratings_of(data), spec.record, whole=spec.neighbours == "user")
+    if of_samples:
         pixels = np.arange(pictures()[0].dimension)
         return Neighbours(*pictures(), "Alice's picture", pixels, pixels[:0])
     first, second = neighbours(spec.neighbours)
@@ -232,14 +228,13 @@ def _searched(spec: AuditSpec, seen: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=1)
-def _tried(spec: AuditSpec) -> tuple[FloatArray, FloatArray]:
+def _tried(spec: AuditSpec) -> tuple[FloatArray, ...]:
     """What every seed gives, with Alice and without (seeds×numbers each)."""
     pair = two_datasets(spec)
-    with_alice, without = (
+    return tuple(
         np.array([_released(spec, pair, inside, seed) for seed in range(SEEDS)])
         for inside in (True, False)
     )
-    return with_alice, without
 
 
 def claimed_release(spec: AuditSpec) -> Release:
@@ -310,11 +305,10 @@ def pictures() -> tuple[Samples, Samples]:
 def _numbers(spec: AuditSpec, inside: bool, size: int, seed: np.random.SeedSequence) -> FloatArray:
     rng = np.random.default_rng(seed)
     noise = claimed_release(spec).mechanism
-    value = float(true_counts()[0 if inside else 1])
+    value = float(_PEOPLE + inside)
     if spec.case in ("low-bits", "on-grid"):
-        value = (
-            1.0 if inside else 0.0
-        )  # nobody but Alice could be counted: the attack needs a neighbour whose value is 0
+        # nobody but Alice could be counted: the attack needs a neighbour whose value is 0
+        value = float(inside)
         if spec.case == "low-bits":
             published: FloatArray = value + np.asarray(noise.sample(size, rng), dtype=np.float64)
         else:

@@ -41,15 +41,11 @@ from dpmc_core.metrics.factors import (
 from dpmc_core.privacy import Release
 from dpmc_core.wording import JsonObject
 
-AVERAGE, WITHOUT_DATA = "average column", "parts made without data"
 # rounds at most that are measured, spread evenly: fitting coefficients costs as much as a round
 _MEASURED = 40
 _REFERENCE_SAMPLES, _REFERENCE_ROUNDS = 10_000, 50
-_FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = (
-    10,
-    4,
-    40,
-)  # those in between start from the round before
+# those in between start from the round before
+_FIRST_SWEEPS, _LIVE_SWEEPS, _LAST_SWEEPS = 10, 4, 40
 _LEAST_GAP = 1e-3  # between baseline and reference, of the former
 _TERMS = 20  # words of a topic in a picture: pages show some of them
 _SHOWN = 24  # columns whose outliers are kept for showing
@@ -113,11 +109,8 @@ class FactorResult(Result[FactorMetrics]):
         and where the two are too near to tell (K = 1).
         """
         gap = self.baseline - self.reference
-        return (
-            (self.baseline - self.final.objective) / gap
-            if gap > _LEAST_GAP * self.baseline
-            else float("nan")
-        )
+        far = gap > _LEAST_GAP * self.baseline
+        return (self.baseline - self.final.objective) / gap if far else math.nan
 
     @property
     def picture(self) -> NDArray[Any] | None:
@@ -180,22 +173,19 @@ def baselines_of(clean: Samples, rank: int) -> dict[str, FloatArray]:
     """
     mean = mean_columns(clean.values)[:, None]
     along = cross(clean.values, mean)
-    errors = {AVERAGE: column_errors(clean.values, mean, along, along) ** 2 / 2}
+    errors = {"average column": column_errors(clean.values, mean, along, along) ** 2 / 2}
     if clean.shape is not None:
         parts = parts_without_data(clean.shape, rank)
         fits = fit_coefficients(clean.values, parts, _LAST_SWEEPS)
-        errors[WITHOUT_DATA] = column_errors(clean.values, parts, fits) ** 2 / 2
+        errors["parts made without data"] = column_errors(clean.values, parts, fits) ** 2 / 2
     return errors
 
 
-def reference(data: SampleData, rank: int, chosen: Samples | None = None) -> float:
-    """The objective of scikit-learn's NMF on the clean data (or on what is ``chosen`` of it) with
-    as many parts.
+def reference(data: SampleData, rank: int) -> float:
+    """The objective of scikit-learn's NMF on the clean data with as many parts.
 
     50 iterations (not to convergence), fitted to at most 10,000 columns, chosen at random.
     """
-    if chosen is not None:
-        return _reference_of(chosen, rank)
     return cached(_reference, uncorrupted(data), rank, most=32)
 
 
@@ -227,7 +217,7 @@ def factorize_steps(
     ``ParameterError``, ``DatasetMissingError`` or ``DataError`` before the first step.
     """
     started = time.perf_counter()
-    own = samples is None
+    own, rank, length = samples is None, spec.algorithm.rank, spec.length
     clean = samples_of(spec.data, clean=True) if samples is None else samples
     given = samples_of(spec.data) if samples is None else samples
     rng = noise_source(spec, () if samples is None else samples.numbers)
@@ -236,11 +226,9 @@ def factorize_steps(
     if chooses:
         sides = getattr(spec.algorithm, "neighbours", "add/remove-one")
         most = spec.data.most_words
-        parts = spec.algorithm.rank
-        given, spent = choose_words(given, spec.noise.budget, sides, most, rng, parts)
+        given, spent = choose_words(given, spec.noise.budget, sides, most, rng, rank)
         clean = given
-    beside = baselines_of(clean, spec.algorithm.rank)
-    length = spec.length
+    beside = baselines_of(clean, rank)
     every = -(-length // _MEASURED)
     shown = _columns_to_show(given)
     seen = (
@@ -250,6 +238,7 @@ def factorize_steps(
     metrics: tuple[FactorMetrics, ...] = ()
     coefficients: FloatArray | None = None
     steps = with_ledgers(solve(spec, given, rng=rng, spent=spent), spent)
+    compared = math.nan
     for count, (step, ledger, whole) in enumerate(steps, start=1):
         last = count == length
         if count % every and not last:
@@ -261,6 +250,8 @@ def factorize_steps(
         )
         metrics = (*metrics, _measure(step, clean, coefficients, target, started))
         yielded = time.perf_counter()
+        if last and own and compare:
+            compared = _reference_of(clean, rank) if chooses else reference(spec.data, rank)
         yield FactorResult(
             spec=spec,
             samples=result_samples,
@@ -275,9 +266,7 @@ def factorize_steps(
             draws_so_far=ledger.draws,
             baselines={name: float(errors.mean()) for name, errors in beside.items()},
             baseline_errors=beside,
-            reference=reference(spec.data, spec.algorithm.rank, clean if chooses else None)
-            if last and own and compare
-            else float("nan"),
+            reference=compared,
             seconds=yielded - started,
             finished=last,
         )
@@ -292,10 +281,8 @@ def _measure(
     if (
         step.coefficients is not None and clean.unit == "image"
     ):  # for text its weights may be others than the data's
-        own = float(
-            (column_errors(clean.values, step.dictionary, step.coefficients, target) ** 2).mean()
-            / 2
-        )
+        errors = column_errors(clean.values, step.dictionary, step.coefficients, target)
+        own = float((errors**2).mean() / 2)
     return FactorMetrics(
         iteration=step.iteration,
         objective=float(halves.mean()),

@@ -7,7 +7,7 @@ statement.
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.common.step import Step
+from dpmc_core.datasets import Ratings, Split
 from dpmc_core.datasets.data import split_of
-from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import (
@@ -67,7 +67,7 @@ class StepMetrics:
     objective: float
     seconds: float
     epsilon: float | None = None
-    chosen_reg: float | None = None
+    chosen_reg: float | None
 
     def error(self, *, clip: bool) -> tuple[float, float]:
         """RMSE on held-out ratings and its half width, of predictions in the scale to ``clip``."""
@@ -87,7 +87,7 @@ class RunResult(RatingsResult[StepMetrics]):
 
     split: Split
     baseline_squares: FloatArray
-    released: Mapping[str, Any] = field(default_factory=dict)
+    released: Mapping[str, Any]
 
     @property
     def rating_width(self) -> float:
@@ -123,14 +123,15 @@ class RunResult(RatingsResult[StepMetrics]):
 
     @property
     def measures(self) -> JsonObject:
+        final = self.final
         return {
-            "rmse": self.final.test_rmse,
-            "rmse_half_width_95": self.final.test_half_width,
-            "rmse_clipped": self.final.test_rmse_clipped,
-            "rmse_train": self.final.train_rmse,
-            "objective": self.final.objective,
-            "rmse_truth": self.final.truth_rmse,
-            "rmse_truth_clipped": self.final.truth_rmse_clipped,
+            "rmse": final.test_rmse,
+            "rmse_half_width_95": final.test_half_width,
+            "rmse_clipped": final.test_rmse_clipped,
+            "rmse_train": final.train_rmse,
+            "objective": final.objective,
+            "rmse_truth": final.truth_rmse,
+            "rmse_truth_clipped": final.truth_rmse_clipped,
         }
 
 
@@ -158,11 +159,10 @@ def rate_steps(
     with solvable():
         steps = with_ledgers(solve(spec, train, workers=workers, rng=rng))
         for step, ledger, whole in steps:
-            errors = _measure(step, train, test, started)
+            errors, last = _measure(step, train, test, started), step.iteration == spec.length
             if spec.noise.kind == "sigma":
                 # at the end as the statement says it
-                coarse = step.iteration < spec.length
-                spent = tightest(ledger, spec.noise.delta, coarse=coarse)
+                spent = tightest(ledger, spec.noise.delta, coarse=not last)
                 errors = replace(errors, epsilon=spent)
             metrics = (*metrics, errors)
             if not np.isfinite(errors.test_rmse):
@@ -181,8 +181,8 @@ def rate_steps(
                 baseline_squares=baseline_squares,
                 split=split,
                 seconds=(yielded - started) / step.runs,
-                finished=step.iteration == spec.length,
-                released=step.released if step.iteration == spec.length else {},
+                finished=last,
+                released=step.released if last else {},
             )
             started += time.perf_counter() - yielded  # others may compute meanwhile
 

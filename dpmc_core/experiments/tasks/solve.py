@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 import dpmc_core
 from dpmc_core.completion import FactorModel
+from dpmc_core.config import Config
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.ratings import Ratings, Split, UserSplit
-from dpmc_core.errors import DataError
+from dpmc_core.datasets.ratings import Split, UserSplit
+from dpmc_core.datasets.synthetic.ratings import low_rank
+from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.spec import RunSpec
-from dpmc_core.experiments.total import resolved
 from dpmc_core.mechanisms.secret import secret_generator
-from dpmc_core.privacy import Ledger, Statement, state
-from dpmc_core.privacy.ledger import Release
+from dpmc_core.privacy import Ledger, Release, Statement, least_noise, state
+from dpmc_core.privacy.noise import NominalEpsilon, TotalEpsilon
 from dpmc_core.wording import JsonObject
 
 
@@ -41,7 +42,7 @@ def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.rand
     """
     if not spec.card.guarantee or spec.noise.kind == "none":
         salt = 0xFAC if spec.task == "factorize" else 0xA15
-        return np.random.default_rng(np.random.SeedSequence([spec.seed, salt]))
+        return np.random.default_rng([spec.seed, salt])
     if spec.secret:
         return secret_generator()
     text = json.dumps(spec.changes(), sort_keys=True)
@@ -49,8 +50,56 @@ def noise_source(spec: RunSpec, given: tuple[NDArray[Any], ...] = ()) -> np.rand
     hasher = hashlib.blake2b(text.encode() + (b"" if own is None else own.digest))
     for numbers in given:
         hasher.update(numbers.tobytes())
-    digest = hasher.digest()
-    return np.random.default_rng(np.random.SeedSequence(list(digest)))
+    return np.random.default_rng(list(hasher.digest()))
+
+
+def resolved(spec: RunSpec) -> RunSpec:
+    """``spec`` with a total ε of nominal releases turned into the variance of each.
+
+    The least noise at which all releases together have that ε: nominal, for ALS and IRLS. It
+    compares noise distributions on equal terms: the papers do at equal variance, or at equal ε of
+    one release; a run makes T releases (T·K for IRLS), which compose differently for different
+    distributions. Other specs stay as they are. Huber noise keeps its α (1.5 if none is given).
+
+    >>> spec = RunSpec.of(mechanism="laplace", iterations=4, total_epsilon=8.0)
+    >>> round(resolved(spec).noise.variance, 3)  # four draws of ε = 2 each, or a little less noise
+    12.5
+    """
+    noise = spec.noise
+    if not isinstance(noise, TotalEpsilon) or spec.card.guarantee:
+        return spec
+    shaped = "alpha" in noise.family.shape
+    alpha = (1.5 if noise.alpha is None else noise.alpha) if shaped else None
+    config = spec.algorithm
+    if getattr(config, "stops", False):
+        allowed = "left out where noise ends before the last iteration (noisy_iterations)"
+        raise ParameterError("total_epsilon", noise.epsilon, allowed)
+    variance, draws = _variance(
+        spec.card,
+        replace(config, rank=2, iterations=1),
+        spec.card.length(config),
+        replace(noise, alpha=alpha),
+    )
+    try:
+        return spec.replace(total_epsilon=None, variance=variance, alpha=alpha)
+    except ParameterError as error:  # nobody gave a variance
+        allowed = f"another for {draws:,} releases, whose variance would be {variance:.3g} each"
+        raise ParameterError("total_epsilon", noise.epsilon, allowed) from error
+
+
+@lru_cache(maxsize=512)
+def _variance(card: Any, one: Config, length: int, noise: TotalEpsilon) -> tuple[float, int]:
+    """The variance of each release of a run of so many iterations, and how many it makes."""
+    # the releases as the solver itself writes them, of ``one`` iteration on a matrix of no
+    # importance
+    data = low_rank(8, 8, rank=2, observed=1.0, value_scale=1.0, seed=0)
+    amount = NominalEpsilon(
+        mechanism=noise.mechanism, epsilon=1.0, alpha=noise.alpha, delta=noise.delta
+    )
+    (step,) = card.rate(data, card.prepare(one, amount, data), np.random.default_rng(0))
+    ledger = Ledger(tuple(replace(r, count=length * r.count) for r in step.releases))
+    least = least_noise(ledger, noise.epsilon, noise.delta)
+    return least.releases[0].mechanism.variance, ledger.draws
 
 
 def solve(
@@ -73,9 +122,8 @@ def solve(
     )
     if spent:
         config = replace(config, budget=replace(config.budget, spent=spent))
-    solver: Any = getattr(card, spec.task)
     served = {"rate": (workers,), "recommend": (workers, visitors)}.get(spec.task, ())
-    return iter(solver(data, config, rng, *served))
+    return iter(getattr(card, spec.task)(data, config, rng, *served))
 
 
 def with_ledgers(
@@ -110,13 +158,6 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
-
-
-def public_facts(spec: RunSpec, ratings: Ratings) -> dict[str, str]:
-    """What the spec's algorithm takes as public of ``ratings``, and by what."""
-    features = ratings.item_features
-    used = getattr(spec.algorithm, "item_features", "none") != "none"
-    return {**ratings.public, **(features.fact if used and features is not None else {})}
 
 
 Metrics = TypeVar("Metrics")
@@ -204,11 +245,6 @@ class Result(Accounted, Generic[Metrics]):
         return None
 
     @property
-    def picture(self) -> NDArray[Any] | None:
-        """What the model looks like, in few bytes; None for what has no look."""
-        return None
-
-    @property
     def final(self) -> Metrics:
         """The metrics of the last step made."""
         return self.metrics[-1]
@@ -226,7 +262,10 @@ class RatingsResult(Result[Metrics]):
 
     @property
     def public(self) -> Mapping[str, str]:
-        return public_facts(self.spec, self.split.train)
+        train = self.split.train
+        features = train.item_features
+        used = getattr(self.spec.algorithm, "item_features", "none") != "none"
+        return {**train.public, **(features.fact if used and features is not None else {})}
 
     @property
     def beats_baselines(self) -> dict[str, bool]:

@@ -116,7 +116,7 @@ class Sender(pickle.Pickler):
     of a job take ``most`` bytes together, or none is sent (0: as many as there are).
     """
 
-    def __init__(self, outbox: IO[bytes], number: int, most: int = 0) -> None:
+    def __init__(self, outbox: IO[bytes], number: int, most: int) -> None:
         self._outbox, self._of, self._most = outbox, number, most
         # by identity; holding on to them keeps identities unique
         self._sent: dict[int, tuple[int, Any]] = {}

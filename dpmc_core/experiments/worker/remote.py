@@ -148,7 +148,7 @@ class RemoteProcess(Process):
     where the cluster cannot be reached.
     """
 
-    def __init__(self, client: Any, share: Share, *, own: bool = False) -> None:
+    def __init__(self, client: Any, share: Share, *, own: bool) -> None:
         self._client, self._name, self._own = client, f"dpmc-{uuid.uuid4().hex}", own
         super().__init__()
         self._alive = True
@@ -290,8 +290,7 @@ class RemoteProcess(Process):
                 raise OSError(0, "the worker cannot do this")
             return answer["result"]
 
-        answer: tuple[bytes, bool] | None = answered(self._client, ask)
-        return answer
+        return answered(self._client, ask)
 
 
 def workers_of(client: Any, *, own: bool = False) -> list[dict[str, Any]]:
