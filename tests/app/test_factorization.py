@@ -105,6 +105,7 @@ def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
     shows(app, "Made of the 2 most used parts", kinds=["caption"])
 
 
+@pytest.mark.long
 def test_parts_are_shown_beside_their_likes() -> None:
     base = RunSpec.of(dataset="cartoon", n_samples=300, rank=5)
     results = [

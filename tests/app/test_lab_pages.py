@@ -285,6 +285,7 @@ def test_the_papers_overview_counts_verdicts_and_stays_as_it_is() -> None:
     assert app.dataframe[-1].value.equals(overview)
 
 
+@pytest.mark.long
 def test_a_row_is_run_again_live() -> None:
     app = open_page("papers?p_paper=huber&p_entry_huber=huber-table-1")
     shows(app.press("run-row"), "exactly as stored")
@@ -361,6 +362,7 @@ def test_runs_of_entries_open_with_the_noise_that_they_are_about(sent: Sent) -> 
         assert sent("completion", completion_link(spec)) == (spec,)
 
 
+@pytest.mark.long
 def test_a_factorisation_leads_to_the_page_that_runs_it(sent: Sent) -> None:
     """One row of each dataset and of each algorithm, with and without noise, and other settings."""
     rows = (row for name in ("nmf-figure-2", "nmf-figure-5") for row in rows_of(name))
@@ -524,6 +526,7 @@ def choose(app: Visit, step: lessons.Step, place: int) -> Visit:
     return app.choose(f"**{step.question}**", step.options[place])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LESSONS)
 def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
     for k, step in enumerate(LESSONS[name].steps, start=1):

@@ -89,6 +89,7 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     assert SECRET not in f"{printed} {app.query_params}"  # … without a name or value of the data
 
 
+@pytest.mark.long
 def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None:
     app = open_page("plan?n_kind=model")
     follow(app, "datasets", "Ask this of your own ratings").upload(ratings_file())
@@ -149,6 +150,7 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     shows(app.choose("Rows that sum up others", ""), "- 104 ratings from")
 
 
+@pytest.mark.long
 def test_another_visitor_finds_nothing() -> None:
     name = own_set(brought(ratings_file())).name
     assert re.fullmatch(r"own-ratings-[0-9a-f]{16}", name)
@@ -189,6 +191,7 @@ def test_a_link_to_a_page_chooses_the_set_there(
         assert len(app.metric) == 4
 
 
+@pytest.mark.long
 def test_removed_means_gone() -> None:
     app = brought(ratings_file())
     app.go_to("completion?dataset=Your ratings&iterations=2&rank=2").press().wait("done")
@@ -215,6 +218,7 @@ def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     assert {result.split.train.n_users for result in jobs.current("run").results} == {44}
 
 
+@pytest.mark.long
 def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     before = job.OWN_DATA.megabytes

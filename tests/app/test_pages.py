@@ -217,6 +217,7 @@ def test_results_stay_until_another_run_ends_well() -> None:
     shows(app, without=["A · ALS"])
 
 
+@pytest.mark.long
 def test_a_run_that_is_refused_takes_nothing_away() -> None:
     small = "dataset=low-rank&n_users=300&n=2&new_seed=false&iterations=2"
     app = open_page(f"completion?{small}").press()

@@ -80,6 +80,7 @@ def test_groups_post_processing_and_the_best_of_several_runs_have_pictures() -> 
     assert len(app.charts) == 2
 
 
+@pytest.mark.long
 def test_samples_cost_less_and_one_algorithm_takes_them() -> None:
     app = opened("budget?tab=sub-sampling&u_count=1&u_variance=100&u_rate=0.1")
     for noise, title in zip(trio(100.0), ("Huber", "Laplace", "Gaussian"), strict=True):
@@ -114,6 +115,7 @@ def test_rounding_never_helps_an_attacker(noise: Mechanism) -> None:
     assert guess_of_rounded(noise, 1.0, 1.7) == pytest.approx(counted, abs=most)
 
 
+@pytest.mark.long
 def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
     """Laplace(10) and Gaussian(10) are not the same, whatever a cache thinks."""
     app = open_page("budget")

@@ -106,6 +106,7 @@ def test_what_is_no_session_is_one_sentence(content: bytes) -> None:
         read_session("x.json", content)
 
 
+@pytest.mark.long
 def test_a_bad_file_takes_nothing_away(own_store: Path) -> None:
     keep(own_store, record_of(run(TINY)))
     app = open_page("runs").upload(HOSTILE["no finite number"], "x.json")

@@ -331,6 +331,7 @@ def many_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_canaries, "ratings_of", lambda data: ratings)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("many_items")
 def test_one_run_finds_half_the_noise_and_scores_are_log_odds() -> None:
     honest, broken = (

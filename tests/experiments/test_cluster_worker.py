@@ -164,6 +164,7 @@ def test_a_mistake_and_too_little_memory_are_told_as_here(two: Any) -> None:
     assert last_of(worker, [TINY])[0].finished  # and the cluster goes on
 
 
+@pytest.mark.long
 def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -> None:
     worker = ClusterWorker(Connection(f"tcp://127.0.0.1:{free_port()}"))
     try:

@@ -98,6 +98,7 @@ def test_standard_output_and_error_that_are_full() -> None:
     assert json.loads(last)["rmse"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_every_encoding_takes_every_word(encoding: str) -> None:
     where = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -106,6 +107,7 @@ def test_every_encoding_takes_every_word(encoding: str) -> None:
     assert ("ε" if encoding == "utf-8" else "\\u03b5") in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [0.1, 0.5, 2.0, 4.0])
 def test_ctrl_c_ends_a_command_at_any_moment(after: float) -> None:
     code, text, _ = ended_by(LONG, signal.SIGINT, after.__le__)

@@ -114,6 +114,7 @@ def writer(tmp_path: Path, record: Record, name: str, count: int) -> subprocess.
     return subprocess.Popen(words, text=True, cwd=tmp_path, env=where, **pipes)
 
 
+@pytest.mark.long
 def test_three_programs_write_at_once_and_a_killed_one_loses_nothing_that_it_finished(
     tmp_path: Path, record: Record
 ) -> None:

@@ -27,6 +27,7 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
+@pytest.mark.long
 def test_a_process_says_when_it_is_through_with_starting(worker: Worker) -> None:
     assert not worker.ready
     job = (inspect, "ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})
@@ -74,6 +75,7 @@ def test_one_process_is_started_even_where_two_ask_for_it_at_once(worker: Worker
     assert worker.pid is None
 
 
+@pytest.mark.long
 def test_runs_together_advance_by_turns_and_one_that_fails_takes_none_away(worker: Worker) -> None:
     """The last result of each is said to be the last, and is that of a run alone."""
     specs = [SMALL.replace(iterations=4), SMALL.replace(rank=50), SMALL.replace(iterations=9)]

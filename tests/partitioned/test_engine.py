@@ -134,6 +134,7 @@ def test_workers_that_end_again_and_again_end_a_sum(others: list[psutil.Process]
     assert ended(others)
 
 
+@pytest.mark.long
 def test_a_limit_of_memory_holds_for_one_process_too() -> None:
     with engine_at(None, 1, 1000) as engine:
         require_the_usual_sum(engine, Powers())
@@ -141,6 +142,7 @@ def test_a_limit_of_memory_holds_for_one_process_too() -> None:
             engine.total(Hungry(), 1, quiet)
 
 
+@pytest.mark.long
 def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
     with engine_at(None, 2) as engine:
         engine.total(Powers(), N, quiet)
