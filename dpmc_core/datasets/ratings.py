@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
 from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import printable
@@ -289,9 +288,8 @@ def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
     Who rated is counted without noise: the list of items is public only where the ratings are.
     """
     chosen = np.sort(np.argsort(-whole.per_item, kind="stable")[:count])
-    place = np.full(ratings.n_items, -1, dtype=np.int32)
-    place[chosen] = np.arange(chosen.size)
-    part = ratings.renumbered(place, int(chosen.size))
+    places = places_among(np.arange(ratings.n_items), chosen).astype(np.int32)
+    part = ratings.renumbered(places, chosen.size)
     truth, features, labels = part.truth, part.item_features, part.item_labels
     by = part.public[FACTS[0]]
     return replace(
@@ -307,6 +305,12 @@ def places_of(names: Iterable[str], listed: Sequence[str]) -> IntArray:
     """Where each of ``names`` stands in the list (-1: nowhere), as ``renumbered`` takes it."""
     place = {name: k for k, name in enumerate(listed)}
     return np.array([place.get(name, -1) for name in names], dtype=np.int32)
+
+
+def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> IntArray:
+    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
+    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
+    return np.where(listed[place] == ids, place, -1)
 
 
 def _label(labels: Sequence[str], k: int, what: str) -> str:
@@ -367,7 +371,7 @@ def one_sided(of_what: str, held_out: BoolArray, fraction: float, seed: int) -> 
 
 
 def random_split(
-    ratings: Ratings, test_fraction: float, seed: int, *, each_alone: bool = False
+    ratings: Ratings, fraction: float, seed: int, *, each_alone: bool = False
 ) -> Split:
     """Hold out ⌊n·fraction⌋ ratings (at least one, and one stays) chosen uniformly without
     replacement.
@@ -380,7 +384,6 @@ def random_split(
     Raises ``DataError`` when there are fewer than two ratings, or when with ``each_alone`` all of
     them fall on one side: n ratings do with probability (1 − fraction)ⁿ + fractionⁿ.
     """
-    fraction = limits.check("test_fraction", test_fraction)
     n = len(ratings)
     if n < 2:
         raise DataError(
@@ -444,14 +447,11 @@ def some_users(split: Split, share: float, seed: int) -> Split:
     rows = split.train.n_users
     order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(rows)
     retained = np.sort(order[: number_of_users(share, rows)])
-    row = np.full(rows, -1)
-    row[retained] = np.arange(retained.size)
+    row = places_among(np.arange(rows), retained)
 
     def of(ratings: Ratings) -> Ratings:
         part = ratings.take(row[ratings.users] >= 0)
-        truth = part.truth
-        if truth is not None:
-            truth = replace(truth, left=truth.left[retained])
+        truth = part.truth and replace(part.truth, left=part.truth.left[retained])
         users = row[part.users].astype(np.int32)
         return replace(part, users=users, n_users=retained.size, user_labels=(), truth=truth)
 
@@ -510,7 +510,6 @@ def user_split(
     Raises ``DataError`` when nobody can be held out, or nobody is left; with ``each_alone`` also
     when nobody happens to be, or all are.
     """
-    fraction = limits.check("test_fraction", fraction)
     liked = likes(ratings)
     counts = liked.per_user
     able = np.flatnonzero(counts >= FEWEST)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpmc_core import limits
 from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -32,11 +31,6 @@ class Places:
 
     at: IntArray
     given: int
-
-    @classmethod
-    def all_of(cls, count: int) -> "Places":
-        """``count`` places that all hold something."""
-        return cls(np.arange(count), count)
 
     def where(self, filled: BoolArray) -> "Places":
         """Those that are ``filled`` too, one truth for each of ``at``."""
@@ -110,7 +104,7 @@ class Samples:
     @property
     def places(self) -> Places:
         """The columns' places among all that were given."""
-        return Places.all_of(len(self)) if self.of is None else self.of
+        return Places(np.arange(len(self)), len(self)) if self.of is None else self.of
 
     def normalised(self, values: Matrix) -> Matrix:
         """``values`` with columns of length 1, or as ``unit_maximum`` has them; each column follows
@@ -152,7 +146,7 @@ class Samples:
         if not retained.any():
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
         values, shape = unit_columns(flat[:, retained]), (stack.shape[1], stack.shape[2])
-        of = Places.all_of(len(retained)).where(retained)
+        of = Places(np.flatnonzero(retained), len(retained))
         samples = cls(values=values, unit="image", name=name, shape=shape, of=of, **about)
         if not blank:
             return samples
@@ -249,8 +243,8 @@ def contaminate(
     them clips them. Which places are hit follows from how many were given, and what hits one from
     its place: what one image holds moves no other. Raises ``DataError`` for text.
     """
-    share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
-    if samples.unit != "image" or sparse.issparse(samples.values):
+
+    if samples.unit != "image":
         raise DataError("Contamination is for images; these are documents.")
     values, places = np.array(samples.values), samples.places
     rng = np.random.default_rng([seed, 0x0F71])

@@ -44,7 +44,7 @@ R = np.random.default_rng
 
 
 SALT = int(R(5).integers(2**63))  # of the lottery, with seed 5
-SMALL = skewed(60, 25, 700, rank=2, seed=0)
+SMALL = skewed(60, 25, 700, rank=2)
 
 
 def last_of(solver: Any, ratings: Ratings, config: Any, seed: int = 0, *more: Any) -> Step:

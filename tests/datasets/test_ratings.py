@@ -255,7 +255,7 @@ def test_skewed_has_its_shape_skew_and_noise_floor(popularity: float) -> None:
     # sd of 6,000 normal errors: relative standard error 1/√(2n) = 0.91 %, five of them
     assert rmse(truth, data.values) == pytest.approx(0.3, rel=5 * 0.0091)
     with pytest.raises(ParameterError, match="half"):
-        skewed(10, 10, 51)
+        configs.SkewedData(n_ratings=45_001)
     assert len(skewed(12, 10, 60, popularity=popularity)) == 60
 
 
@@ -309,7 +309,7 @@ def test_nobody_to_hold_out_is_said() -> None:
     split = user_split(two, 0.9, 0)
     assert {*split.target.users} ^ {*split.train.users} == {0, 1}
     with pytest.raises(ParameterError, match="test_fraction"):
-        user_split(two, 0.0, 0)
+        configs.SkewedData(test_fraction=0.0)
 
 
 def test_orthogonal_is_what_the_dpals_paper_says() -> None:

@@ -14,6 +14,7 @@ from scipy.io import savemat
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dpmc_core.datasets import entry
+from dpmc_core.datasets.configs import CartoonData
 from dpmc_core.datasets.loaders import load_samples, read_variables
 from dpmc_core.datasets.samples import Samples, contaminate, subset
 from dpmc_core.datasets.synthetic.samples import (
@@ -97,8 +98,8 @@ def test_bad_data_is_refused_in_a_sentence(make: Any, given: Any, message: str) 
 
 
 def test_contamination_is_as_section_4_3_says() -> None:
-    clean = cartoon_faces(200, 0)
-    corrupted = contaminate(clean, 0.1, 0.7, seed=5)
+    clean = cartoon_faces(200)
+    corrupted = contaminate(clean, seed=5)
     assert corrupted.spoiled.size == 20
     before, after = clean.values, corrupted.values
     same = np.setdiff1d(np.arange(200), corrupted.spoiled)
@@ -112,7 +113,9 @@ def test_contamination_is_as_section_4_3_says() -> None:
     assert moved.max() > 0.98
     assert after.min() >= 0
     with pytest.raises(ParameterError, match="contaminated"):
-        contaminate(clean, 1.5)
+        CartoonData(contaminated=1.5)
+    with pytest.raises(ParameterError, match="n_samples"):
+        CartoonData(n_samples=1)
 
 
 def test_cartoon_faces_are_made_of_their_parts() -> None:
@@ -123,8 +126,6 @@ def test_cartoon_faces_are_made_of_their_parts() -> None:
     left = faces.values - table @ np.linalg.lstsq(table, faces.values, rcond=None)[0]
     assert np.linalg.norm(left) ** 2 / 300 < 0.05
     np.testing.assert_array_equal(faces.values, cartoon_faces(300, 1).values)
-    with pytest.raises(ParameterError, match="n_samples"):
-        cartoon_faces(1)
 
 
 def test_topics_have_words_fixed_beforehand() -> None:

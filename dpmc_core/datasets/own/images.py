@@ -79,21 +79,21 @@ class ImagesReading:
         object.__setattr__(self, "side", int(side))
 
 
-def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]:
-    """How ``data`` is probably meant, and by field what a person should look at."""
+def guess_images(file: str, data: bytes) -> tuple[ImagesReading, str]:
+    """How ``data`` is probably meant, and what a person should look at in its ``rows``."""
     if is_archive(file, data):
         sizes = {
             shown_size(open_picture(name, content))
             for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
         }
         largest = max(max(size) for size in sizes)
-        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), {}
+        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), ""
     if data[:6] == npy.MAGIC_PREFIX:
         held = array_in(file, data)
         if held.ndim == 4:
-            return ImagesReading(), {}
-        rows, doubts = _rows(held.shape, "images", lambda: held)
-        return ImagesReading(rows=rows), doubts
+            return ImagesReading(), ""
+        rows, doubt = _rows(held.shape, "images", lambda: held)
+        return ImagesReading(rows=rows), doubt
     shapes = variables_of(file, data)
     name = min(
         shapes,
@@ -104,23 +104,25 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]
     )
     shape = shapes[name]
     usual = "pixels" if len(shape) == 2 or shape[2] > max(shape[:2]) else "images"
-    rows, doubts = _rows(shape, usual, lambda: variable_in(file, data, name))
+    rows, doubt = _rows(shape, usual, lambda: variable_in(file, data, name))
     order = "columns" if len(shape) == 2 else "rows"
-    return ImagesReading(variable=name, rows=rows, order=order), doubts
+    return ImagesReading(variable=name, rows=rows, order=order), doubt
 
 
-def _rows(
-    shape: tuple[int, ...], usual: str, table: Callable[[], NDArray[Any]]
-) -> tuple[str, dict[str, str]]:
-    """Whether the first side counts images, or the last.
+def _rows(shape: tuple[int, ...], usual: str, table: Callable[[], NDArray[Any]]) -> tuple[str, str]:
+    """Whether the first side counts images, or the last, and what is not sure about that.
 
     Where both may be, neighbouring pixels tell: they are more alike than neighbouring images.
     """
     if len(shape) == 2:
         sides = {"images": math.isqrt(shape[1]), "pixels": math.isqrt(shape[0])}
-        fit = [rows for rows, pixels in zip(ROWS, shape[::-1], strict=True) if _square(pixels)]
+        fit = [
+            rows
+            for rows, pixels in zip(ROWS, shape[::-1], strict=True)
+            if sides[rows] ** 2 == pixels
+        ]
         if len(fit) < 2:
-            return (fit or [usual])[0], {}
+            return (fit or [usual])[0], ""
         held = table()
         rough = {
             rows: _unlike(flat[:_COMPARED].reshape(-1, sides[rows], sides[rows]), (1, 2))
@@ -133,13 +135,13 @@ def _rows(
         unlike = {"images": _unlike(held, (0,)), "pixels": _unlike(held, (2,))}
         rows = "pixels" if usual == "images" else "images"
         if unlike[rows] < _CLEARLY * unlike[usual]:
-            return usual, {}
+            return usual, ""
         n, *image = shape if rows == "images" else (shape[2], *shape[:2])
-    return rows, {
-        "rows": f"A table of {'×'.join(map(str, shape))} is read as {n:,} images of "
+    return rows, (
+        f"A table of {'×'.join(map(str, shape))} is read as {n:,} images of "
         f"{image[0]}×{image[1]} pixels, because neighbouring pixels are more alike that way. If "
         "the images below are noise, choose the other way."
-    }
+    )
 
 
 def _unlike(stack: NDArray[Any], axes: tuple[int, ...]) -> float:
@@ -164,7 +166,6 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
     """
     from PIL import Image
 
-    notes: tuple[str, ...] = ()
     if is_archive(file, data):
         stack, labels, notes = _pictures(file, data, reading.side)
     else:
@@ -273,10 +274,6 @@ def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> FloatArray
         )
     stack = np.asarray(flat, dtype=np.float64).reshape(-1, side, side)
     return stack.transpose(0, 2, 1) if reading.order == "columns" else stack
-
-
-def _square(number: int) -> bool:
-    return math.isqrt(number) ** 2 == number
 
 
 def array_in(file: str, data: bytes) -> NDArray[Any]:

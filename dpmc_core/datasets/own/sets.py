@@ -12,8 +12,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from dpmc_core.config import Settings
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.archive import members
@@ -108,24 +106,16 @@ class OwnSet:
         return self.entry.name
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """The sentences that are asked."""
-        return tuple(question.text for question in self.questions)
-
-    @property
     def megabytes(self) -> float:
         """What it holds, roughly, without what is worked out of it."""
-        size = 0
+        size, numbers = 0, self.images.numbers if self.images is not None else ()
         if self.ratings is not None:
-            held = self.ratings
-            size += sum(numbers.nbytes for numbers in held.numbers)
+            held, numbers = self.ratings, self.ratings.numbers
             size += sum(60 + len(name) for name in (*held.user_labels, *held.item_labels))
             size += 0 if held.item_features is None else held.item_features.values.nbytes
-        if self.images is not None:
-            size += int(np.asarray(self.images.values).nbytes)
         if self.documents is not None:
             size += sum(60 + 2 * len(text) for text in self.documents.texts)
-        return size / 1e6
+        return (size + sum(array.nbytes for array in numbers)) / 1e6
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for this ``key``: a cache that belongs to the set."""
@@ -199,11 +189,7 @@ class OwnSet:
 
 CHOICES = {
     kind: tuple(f.name for f in fields(reading))
-    for kind, reading in (
-        ("ratings", RatingsReading),
-        ("documents", DocumentsReading),
-        ("images", ImagesReading),
-    )
+    for kind, reading in zip(KINDS, (RatingsReading, DocumentsReading, ImagesReading), strict=True)
 }
 
 
@@ -254,19 +240,17 @@ def guess(
     for name in choices:
         check_choice("read", name, CHOICES[kind])
     reading: Reading
-    table: Table | None = None
+    table, questions = None, tuple[Question, ...]()
     if kind == "ratings":
         given = RatingsReading(**choices)
         table = open_table(file, data, given.separator, given.header)
         reading, questions = guess_ratings(table, {name: getattr(given, name) for name in choices})
     elif kind == "documents":
-        reading, frame = guess_documents(file, data)
-        table, questions = None if frame is None else Table(frame=frame), ()
+        reading, table = guess_documents(file, data)
     else:
-        reading, doubts = guess_images(file, data)
-        questions = tuple(
-            Question(name, text) for name, text in doubts.items() if name not in choices
-        )
+        reading, doubt = guess_images(file, data)
+        if doubt and "rows" not in choices:
+            questions = (Question("rows", doubt),)
     return replace(reading, **choices), questions, table
 
 
@@ -297,9 +281,11 @@ def read(
         name=name, title=title, summary=f"From your file {file[-80:]}.", kind="own", holds=kind,
         terms=TERMS, citation="none", files=(file,), **facts,
     )  # fmt: skip
+    hasher = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
+    hasher.update(repr(reading).encode("utf-8", "surrogatepass"))
     return OwnSet(
         entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes,
-        questions=questions, digest=_digest(entry.name, data, reading), **content,
+        questions=questions, digest=hasher.digest(), **content,
     )  # fmt: skip
 
 
@@ -321,13 +307,7 @@ def _content(
     return {"images": images}, facts, images.notes
 
 
-def _digest(name: str, data: bytes, reading: Reading) -> bytes:
-    hasher = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
-    hasher.update(repr(reading).encode("utf-8", "surrogatepass"))
-    return hasher.digest()
-
-
-def kind_of(file: str, data: bytes, kinds: Sequence[str] = tuple(KINDS)) -> str:
+def kind_of(file: str, data: bytes, kinds: Sequence[str]) -> str:
     """Which of ``kinds`` the file holds: by its ending, and where several fit by its content."""
     fit = [kind for kind in kinds if file.lower().rpartition(".")[2] in KINDS[kind]]
     if "images" in fit and len(fit) > 1:

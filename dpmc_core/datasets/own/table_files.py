@@ -35,15 +35,13 @@ def open_table(file: str, data: bytes, separator: str = "", header: str = "") ->
     Raises ``DataError`` for what is no table, and for one with more than 5 million rows, 20,000
     columns or 30 million cells.
     """
-    import pandas as pd
-
     table = (
         Table(frame=_parquet(file, data))
         if data[:4] == b"PAR1"
         else _text(file, data, separator, header)
     )
     frame = table.frame
-    frame.columns = pd.Index(_names(list(frame.columns)))
+    frame.columns = _names(list(frame.columns))
     if frame.shape[1] > MOST_COLUMNS or frame.shape[0] > MOST_ROWS or frame.size > MOST_CELLS:
         raise DataError(_too_large(file, *frame.shape))
     if frame.empty:
@@ -74,6 +72,8 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         table = opened.read()
         table.validate(full=True)  # text that is no text would fail later, anywhere
         return frame_of(table)
+    except DataError:
+        raise
     except (
         pa.ArrowException,
         OSError,
@@ -83,8 +83,6 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         OverflowError,
         RuntimeError,
     ) as error:
-        if isinstance(error, DataError):
-            raise
         raise DataError(f"{file} cannot be read as a Parquet file ({_short(error)}).") from None
 
 

@@ -134,9 +134,8 @@ def guess_ratings(
     low, high = given.get("low"), given.get("high")
     if low is not None and high is not None and "missing" not in given:
         # where the scale is given, nobody's ratings decide what says "not rated"
-        codes = tuple(code for code in CODES if not low <= code <= high)
-        reading = replace(reading, missing=codes)
-        more = [question for question in more if question.field != "missing"]
+        given["missing"] = tuple(code for code in CODES if not low <= code <= high)
+        reading = replace(reading, missing=given["missing"])
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
@@ -168,10 +167,8 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         if name in names and (k < _MOST_CONVERTED or kind.kind in NUMBERS)
     ]  # fmt: skip
     cells = numbers_of(frame[able]).dropna(axis="columns", how="all")
-    totals: tuple[str, ...] = ()
-    if key in frame.columns:
-        # in a long table only names tell: a row says one number
-        totals = total_rows(frame[key], cells)
+    # in a long table only names tell: a row says one number
+    totals = total_rows(frame[key], cells) if key in frame.columns else ()
     if totals:
         questions.append(
             Question(
@@ -201,13 +198,14 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             f"{listed([*map(short, part)])} {why}: passed over." for part, why in reasons if part
         ]
         every = (*reading.without, *sums, *away)
-        near = [tuple(c for c in every if c not in part) for part, _ in reasons]
-        none = tuple(c for c in every if c not in {*guess.about, *sums, *away})
-        if every != none:
+        if sentences:
             sentences.append(
                 "If ratings are there, take it out of the list of columns without ratings."
             )
-            choices = dict.fromkeys(map(option_text, (every, *near, none)))
+            choices = dict.fromkeys(
+                option_text(tuple(c for c in every if c not in part))
+                for part in ((), guess.about, sums, away, (*guess.about, *sums, *away))
+            )
             questions.append(Question("without", " ".join(sentences), tuple(choices)))
         reading = replace(reading, without=every)
     values = cells.to_numpy(dtype=np.float64).ravel()
@@ -222,11 +220,10 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         )
     elif held.size and held.min() == 0 and (held == 0).mean() > _ZEROS and len(np.unique(held)) > 3:
         text = (
-            f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: check"
+            f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: "
+            "check whether 0 says “not rated”."
         )
-        questions.append(
-            Question("zeros", f"{text} whether 0 says “not rated”.", tuple(ZEROS)[::-1])
-        )
+        questions.append(Question("zeros", text, tuple(ZEROS)[::-1]))
     if ends:
         place = int(np.isin(values, ends).argmax()) // cells.shape[1]
         row = int(cells.index[place])
@@ -293,12 +290,14 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         return sorted(by_name, key=lambda name: -by_name[name].score(role))[:6]
 
     def scored(user: str, item: str, value: str) -> float:
-        if not {user, item} <= by_name.keys() or len({user, item, value}) < 3:
-            return -99.0
-        # who says which column is a user has not said that the user's is an item
-        if any(
-            roles and role not in roles and by_name[name].score(role) < -3
-            for role, name in (("user", user), ("item", item))
+        if (
+            not {user, item} <= by_name.keys()
+            or len({user, item, value}) < 3
+            # who says which column is a user has not said that the user's is an item
+            or any(
+                roles and role not in roles and by_name[name].score(role) < -3
+                for role, name in (("user", user), ("item", item))
+            )
         ):
             return -99.0
         much = by_name[value].score("rating") if value in by_name else -1.0
@@ -325,7 +324,6 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     # many columns as ratings are speak for another layout
     alike = sum(one.small and one.role not in ("other", "time", "row") for one in columns)
     fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
-    reading = RatingsReading(layout="long", user=user, item=item, value=value)
     if score <= -99:
         if not roles:
             first, last = columns[0].name, columns[-1].name
@@ -365,7 +363,7 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         text = _which("ratings", choices)
     if text:
         questions.append(Question("value", text, choices))
-    return Guess(fits_long, reading, tuple(questions))
+    return Guess(fits_long, RatingsReading(user=user, item=item, value=value), tuple(questions))
 
 
 def _which(what: str, near: Sequence[str]) -> str:
@@ -395,8 +393,8 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
     of_items = chosen is not None and chosen.role == "item"
     if chosen is not None:
         fits = chosen.role == role
-        score += 2 * chosen.unique + fits - 2 * (not fits and chosen.role not in ("", "row"))
-        score -= 2 * (not chosen.unique and not fits)
+        score += 2 * chosen.unique + fits
+        score -= 2 * (not fits) * ((chosen.role not in ("", "row")) + (not chosen.unique))
     if layout == "turned":
         score -= 6 * (not of_items)
         text = (
@@ -408,12 +406,10 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
         score -= 4 * of_items
         if len(members) < 3:
             questions.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
-    score -= 2 * (len(columns) < 4)
+    score -= 2 * (len(columns) < 4) + 20 * (len(members) < 2)
     named: Any = {role: key, "index": ids[0] if ids else "", "without": (*times, *ids[1:], *about)}
     reading = RatingsReading(layout=layout, **named)
-    return Guess(
-        score if len(members) > 1 else -20.0 + score, reading, tuple(questions), tuple(about)
-    )
+    return Guess(score, reading, tuple(questions), tuple(about))
 
 
 def _key(
@@ -499,7 +495,7 @@ def odd_ends(values: FloatArray) -> tuple[float, ...]:
     levels, times = np.unique(np.r_[some, beyond], return_counts=True)
     first, last = _joined(levels, times)
     inner = levels[first : last + 1]
-    away = np.r_[levels[:first], levels[last + 1 :]]
+    away = np.setdiff1d(levels, inner)
     # between 0 and all others may be a low rating
     away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
     share = np.isin(some, away).mean()

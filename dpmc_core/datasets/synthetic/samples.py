@@ -9,7 +9,6 @@ off it.
 import numpy as np
 from scipy import sparse
 
-from dpmc_core import limits
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.datasets.text import TextFilter, samples_of_counts
@@ -68,10 +67,7 @@ def parts() -> FloatArray:
 def cartoon_faces(n: int, seed: int = 0) -> Samples:
     """``n`` faces: each part is there with its own chance, as strong as 0.5 to 1.5 times its
     brightness, plus a little pixel noise.
-
-    Raises ``ParameterError`` for n out of range.
     """
-    n = limits.check_int("n_samples", n)
     rng = np.random.default_rng([seed, 0xFACE])
     table = parts() / parts().max(axis=0)
     chances = np.array([chance for *_, chance in _PARTS.values()])
@@ -119,13 +115,9 @@ def topic_documents(n: int, seed: int = 0) -> Samples:
     """``n`` documents, each a draw of words from a mixture of the topics and of background words.
 
     TF-IDF as for real text.
-
-    Raises ``ParameterError`` for n out of range.
     """
-    n = limits.check_int("n_samples", n)
     rng = np.random.default_rng([seed, 0x70C])
-    words = vocabulary()
-    topics = true_topics()
+    words, topics = vocabulary(), true_topics()
     topics = topics / topics.sum(axis=0)
     background = np.zeros(len(words))
     background[[words.index(word) for word in _BACKGROUND]] = 1 / len(_BACKGROUND)
