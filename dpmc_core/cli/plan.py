@@ -14,6 +14,7 @@ from dpmc_core.cli.common.options import (
     add_number,
     add_parameters,
     add_spec,
+    add_words,
     last_of,
     options_of,
     refuse,
@@ -51,8 +52,11 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     if kind == PROJECT:
         file = "a TOML file: epsilon, delta, mechanism, [[release]]"
         parser.add_argument("file", nargs="?", help=file)
-        parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
-        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
+        add_words(
+            parser,
+            ("--spent", "FILE", "the ledger of what was made before"),
+            ("--keep", "FILE", "write the ledger with these releases"),
+        )
         return
     if kind == BOUNDS:
         parser.epilog = (
@@ -60,12 +64,12 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
             "quantiles, with noise that nobody can draw again."
         )
         parser.add_argument("file", nargs="?", help="a table: CSV, TSV or Parquet")
-        parser.add_argument("--column", metavar="NAME", help="the numbers (the only column)")
+        add_words(parser, ("--column", "NAME", "the numbers (the only column)"))
         params = parameters(PlanSpec)
         add_parameters(parser, {name: params[name] for name in ("epsilon", "delta")})
         for limit in (BEYOND, LEAST, MOST):
             add_number(parser, limit.name, limit, limit.default)
-        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these counts")
+        add_words(parser, ("--keep", "FILE", "write the ledger with these counts"))
         parser.set_defaults(spent=None)
         return
     if kind == MODEL:
@@ -88,7 +92,7 @@ def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     )
     add_spec(parser, _tasks(argv), argv)
     group = parser.add_argument_group("plan")
-    group.add_argument("--vary", metavar="NAME", help="epsilon (usual), or n_users")
+    add_words(group, ("--vary", "NAME", "epsilon (usual), or n_users"))
     add_parameters(group, parameters(ModelPlan))
     add_number(group, "jobs", "sweep_jobs", 2, "runs at once")
     add_store(group)
