@@ -96,8 +96,9 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     _check_algorithm(arguments)
     words = None if arguments.words is None else _words_of(arguments)
     columns = (getattr(arguments, f"{name}_column") or "" for name in _COLUMNS)
-    source = open_folder(arguments.folder, *columns, ratings=arguments.holds == "ratings")
-    if arguments.holds == "ratings" and not arguments.user_column:
+    rated = arguments.holds == "ratings"
+    source = open_folder(arguments.folder, *columns, ratings=rated)
+    if rated and not arguments.user_column:
         check_user_column(source)
     # mistakes are told before files are read
     spec = spec_of(arguments, _tasks(arguments.holds), None)
@@ -120,13 +121,13 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             source,
             engine,
             progress,
-            test_fraction=spec.data.test_fraction if arguments.holds == "ratings" else 0.0,
+            test_fraction=spec.data.test_fraction if rated else 0.0,
             seed=spec.seed,
             given=given,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
         people: Any
-        if arguments.holds == "ratings":
+        if rated:
             folder, people = FolderSet(layout), Partitions(layout, engine, progress)
         else:
             people = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
@@ -136,7 +137,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             steps = partitioned_steps(spec, people, place)
             result: Any = last_of(steps, arguments, _progress)
     if not arguments.json:
-        _print(result) if arguments.holds == "ratings" else _print_parts(result)
+        _print(result) if rated else _print_parts(result)
     if result.finished:
         shutil.rmtree(place / "copies", ignore_errors=True)
         if not arguments.json:

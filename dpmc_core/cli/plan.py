@@ -158,8 +158,7 @@ def _project(arguments: argparse.Namespace) -> JsonObject:
     _may_write(arguments)
     shared = share_out(project_from_toml(read_text(Path(arguments.file), _LARGEST), spent))
     summary = shared.as_dict()
-    if arguments.keep is not None:
-        _write(arguments.keep, summary["ledger"])
+    _keep(arguments, summary["ledger"])
     if not arguments.json:
         print(shared.sentence)
         for row in summary["items"]:
@@ -200,8 +199,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
         )
     names = "epsilon", "delta", BEYOND.name, LEAST.name, MOST.name
     bounds = private_bounds(values, **options_of(arguments, names))
-    if arguments.keep is not None:
-        _write(arguments.keep, bounds.ledger.as_dict())
+    _keep(arguments, bounds.ledger.as_dict())
     if not arguments.json:
         print(bounds.sentence)
         print("protects: one person, neighbours: replace-one; their number is public")
@@ -218,7 +216,11 @@ def _may_write(arguments: argparse.Namespace) -> None:
         raise ParameterError("keep", arguments.keep, allowed)
 
 
-def _write(place: str, ledger: JsonObject) -> None:
+def _keep(arguments: argparse.Namespace, ledger: JsonObject) -> None:
+    """Write the ``ledger`` where ``--keep`` says."""
+    place = arguments.keep
+    if place is None:
+        return
     try:
         whole = Path(f"{place}.new")
         whole.write_text(json.dumps(ledger, indent=1), encoding="utf-8")
@@ -239,12 +241,9 @@ def _changes(states: Iterator[Search]) -> Iterator[Search]:
 
 def run(arguments: argparse.Namespace) -> JsonObject:
     """Answer the plan, for all mechanisms."""
-    if arguments.query_name == MODEL:
-        return _model(arguments)
-    if arguments.query_name == PROJECT:
-        return _project(arguments)
-    if arguments.query_name == BOUNDS:
-        return _bounds(arguments)
+    other = {MODEL: _model, PROJECT: _project, BOUNDS: _bounds}.get(arguments.query_name)
+    if other is not None:
+        return other(arguments)
     options = options_of(arguments, parameters(PlanSpec))
     if arguments.query_name is not None:
         refuse(arguments, ("query",), "given once")

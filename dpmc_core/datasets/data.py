@@ -132,9 +132,10 @@ def uncorrupted(data: SampleData) -> SampleData:
     return replace(data, contaminated=0.0, spoiled_pixels=0.7, corruption="uniform")
 
 
-def _most_rated(data: RatingsData) -> Ratings:
+def _most_rated(data: RatingsData, part: Ratings | None = None) -> Ratings:
+    """The most rated items of a ``part`` of the ratings (None: of all)."""
     whole = ratings_of(replace(data, top_items=None))
-    return most_rated(whole, whole, data.top_items or whole.n_items)
+    return most_rated(whole if part is None else part, whole, data.top_items or whole.n_items)
 
 
 def _published(data: RatingsData, split_name: str, fraction: float) -> Split:
@@ -144,8 +145,7 @@ def _published(data: RatingsData, split_name: str, fraction: float) -> Split:
         split = loaders.latest_split(data.dataset, fraction)
     if data.top_items is None:
         return split
-    whole = ratings_of(replace(data, top_items=None))
-    train, test = (most_rated(part, whole, data.top_items) for part in (split.train, split.test))
+    train, test = (_most_rated(data, part) for part in (split.train, split.test))
     return replace(split, train=train, test=test)
 
 

@@ -219,10 +219,9 @@ def _table(path: Path, kind: str) -> pd.DataFrame:
     options, columns = _COLUMNS[kind]
     frame = pd.read_csv(path, usecols=columns[:3], **options)
     frame.columns = ["user", "item", "value"]
-    if frame.isna().to_numpy().any():
-        line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
+    for row in np.flatnonzero(frame.isna().any(axis=1)):
         raise DataError(
-            f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset "
+            f"{path.name}: line {row + 1} is incomplete; the file is cut short. Fetch the dataset "
             "again."
         )
     return frame
@@ -415,21 +414,21 @@ def load_samples(
     ``DatasetMissingError`` when its files are not here, ``DataError`` when they are damaged or the
     filter leaves nothing.
     """
-    filtered = chosen or TextFilter()
+    chosen = chosen or TextFilter()
     with opened(name, "images", "documents") as record:
         if record.holds == "images":
             stack, people = IMAGE_READERS[record.format](record)
             samples = Samples.of_images(stack, name=record.title, labels=people)
+            if record.samples and len(samples) != record.samples:
+                raise DataError(
+                    f"{record.title}: {len(samples):,} images were read where {record.samples:,} "
+                    "are expected; the file is of another version."
+                )
         elif record.format == "cai-counts":
-            samples = _cai(record, filtered, term_share, seed)
+            samples = _cai(record, chosen, term_share, seed)
         else:
             texts, labels = _TEXT_READERS[record.format](record, seed)
-            samples = samples_of_texts(texts, name=record.title, chosen=filtered, labels=labels)
-    if record.holds == "images" and record.samples and len(samples) != record.samples:
-        raise DataError(
-            f"{record.title}: {len(samples):,} images were read where {record.samples:,} are "
-            "expected; the file is of another version."
-        )
+            samples = samples_of_texts(texts, name=record.title, chosen=chosen, labels=labels)
     return samples
 
 

@@ -69,8 +69,7 @@ class ItemFeatures:
         if len(set(names)) < len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
             raise DataError(f"{where}: the column {twice!r} is there twice.")
-        if not np.isfinite(table).all():
-            item, column = np.argwhere(~np.isfinite(table))[0]
+        for item, column in np.argwhere(~np.isfinite(table)):
             raise DataError(
                 f"{where}: {names[column]} of item {item + 1} is {table[item, column]}; features "
                 "must be finite numbers (0 where nothing is known)."
@@ -241,9 +240,7 @@ class Ratings:
             )
         if scores.size == 0:
             raise DataError(f"{name}: there is no rating in it; at least one is needed.")
-        bad = ~np.isfinite(scores)
-        if bad.any():
-            k = int(np.argmax(bad))
+        for k in np.flatnonzero(~np.isfinite(scores)):
             raise DataError(
                 f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is "
                 f"{scores[k]}; ratings must be finite numbers."
@@ -253,17 +250,14 @@ class Ratings:
         n_users = int(users.max()) + 1 if n_users is None else n_users
         n_items = int(items.max()) + 1 if n_items is None else n_items
         for what, numbers, count in (("user", users, n_users), ("item", items, n_items)):
-            wrong = (numbers < 0) | (numbers >= count)
-            if wrong.any():
-                k = int(np.argmax(wrong))
+            for k in np.flatnonzero((numbers < 0) | (numbers >= count)):
                 raise DataError(
                     f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to "
                     f"{count - 1}."
                 )
         pairs = np.sort(users.astype(np.int64) * n_items + items)
-        twice = pairs[1:] == pairs[:-1]
-        if twice.any():
-            user, item = divmod(int(pairs[int(np.argmax(twice))]), n_items)
+        for pair in pairs[1:][pairs[1:] == pairs[:-1]]:
+            user, item = divmod(int(pair), n_items)
             raise DataError(
                 f"{name}: user {user} rates item {item} more than once; each pair may occur once."
             )

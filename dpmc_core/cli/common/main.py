@@ -151,18 +151,14 @@ def _failed(message: str, words: Sequence[str]) -> int:
     return 2
 
 
-def _called() -> str:
-    """What was typed before the command."""
-    return "dpmc" if Path(sys.argv[0]).stem == "dpmc" else "python -m dpmc_core"
-
-
 def _nothing_more() -> None:
     """Let what is still to be written go nowhere: at the end Python writes it by itself."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser(prog=_called(), description=MAIN_HELP)
+    typed = "dpmc" if Path(sys.argv[0]).stem == "dpmc" else "python -m dpmc_core"
+    parser = Parser(prog=typed, description=MAIN_HELP)
     parser.add_argument("--version", action="version", version=f"dpmc_core {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     named = next((word for word in words if not word.startswith("-")), "")
@@ -184,16 +180,15 @@ _EVERY = 2.0  # seconds between lines
 class Progress:
     """A line on standard error now and then: what is done, and how many of how many partitions."""
 
-    def __init__(self) -> None:
-        self._began = self._said = time.monotonic()
-        self._doing = ""
+    _doing = ""
+    _began = _shown = 0.0  # set by the first call
 
     def __call__(self, doing: str, done: int, of: int) -> None:
         now = time.monotonic()
         if doing != self._doing:
-            self._doing, self._began, self._said = doing, now, now
-        if now - self._said >= _EVERY:
-            self._said = now
+            self._doing, self._began, self._shown = doing, now, now
+        if now - self._shown >= _EVERY:
+            self._shown = now
             say(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s")
 
 

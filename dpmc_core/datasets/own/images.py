@@ -96,11 +96,7 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, str]:
         return ImagesReading(rows=rows), doubt
     shapes = variables_of(file, data)
     name = min(
-        shapes,
-        key=lambda n: (
-            _LIKELY.index(n.lower()) if n.lower() in _LIKELY else len(_LIKELY),
-            -math.prod(shapes[n]),
-        ),
+        shapes, key=lambda n: ((*_LIKELY, n.lower()).index(n.lower()), -math.prod(shapes[n]))
     )
     shape = shapes[name]
     usual = "pixels" if len(shape) == 2 or shape[2] > max(shape[:2]) else "images"

@@ -54,7 +54,6 @@ class Preview:
     """
 
     file: str
-    kind: str
     reading: Reading
     questions: tuple[Question, ...] = ()
     columns: tuple[str, ...] = ()
@@ -219,7 +218,7 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
     Raises ``DataError`` for what cannot be read at all, ``ParameterError`` for a wrong choice.
     """
     reading, questions, table = guess(kind, file, data, choices)
-    about: JsonObject = {"file": file, "kind": kind, "questions": questions}
+    about: JsonObject = {"file": file, "questions": questions}
     if kind == "images" and file.lower().endswith(".mat"):
         about["variables"] = tuple(variables_of(file, data))
     if table is not None:

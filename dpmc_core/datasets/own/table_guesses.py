@@ -435,21 +435,21 @@ def _key(
         near = dict.fromkeys((*(one.name for one in unique), *text, *(n.name for n in numbers)))
         sure = unique[0].of_id and len(near) == 1 and unique[0].name.lower() != "name"
         near[""] = None
-    elif numbers:
-        near = dict.fromkeys((numbers[0].name, *text))
-        sure = not text and (numbers[0].role in ("", "row") or numbers[0].of_id)
     else:
-        near = dict.fromkeys(("", *text))
+        near = dict.fromkeys((numbers[0].name if numbers else "", *text))
         sure = not text
     key = next(iter(near))
     if sure:
         return key, []
     by = f"by {short(key)}: no column says that it names users" if key else "by its number"
     by += f", as {short(text[0])} says the same in several rows" if text and not key else ""
-    text_now = (
-        f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items."
-    )
-    return key, [Question("user", text_now, tuple(near))]
+    return key, [
+        Question(
+            "user",
+            f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items.",
+            tuple(near),
+        )
+    ]
 
 
 def short(name: str) -> str:

@@ -109,7 +109,9 @@ def documents_of(
     else:
         texts = _parts(_text(file, data), reading.part)
     filled = [k for k, text in enumerate(texts) if text.strip()]
+    places = Places(np.array(filled), len(texts))
     blank = len(texts) - len(filled)
+    texts = [texts[k] for k in filled]
     phrase = counted(blank, "empty document is", "empty documents are")
     notes = [f"{phrase} left out."] if blank else []
     named = filled if any(labels) else []
@@ -123,20 +125,15 @@ def documents_of(
             "least 5 are needed."
         )
     word = re.compile(word_pattern())
-    if not any(word.search(texts[k]) for k in filled):
+    if not any(map(word.search, texts)):
         hint = f"; is {reading.text!r} the column with the texts?" if frame is not None else ""
         raise DataError(f"{file}: no document holds a word of three letters{hint}")
-    if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
+    if len(filled) > MOST_DOCUMENTS or sum(map(len, texts)) > MOST_CHARACTERS:
         raise DataError(
             f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with "
             f"{MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
         )
-    return Documents(
-        texts=tuple(texts[k] for k in filled),
-        labels=tuple(labels),
-        notes=tuple(notes),
-        places=Places(np.array(filled), len(texts)),
-    )
+    return Documents(texts=tuple(texts), labels=tuple(labels), notes=tuple(notes), places=places)
 
 
 def _text(file: str, data: bytes) -> str:
