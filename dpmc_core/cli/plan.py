@@ -187,7 +187,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
     frame = open_table(path.name, read_file(path, MOST_MEGABYTES * 2**20)).frame
     column = arguments.column
     if column is None and frame.shape[1] == 1:
-        column = str(frame.columns[0])
+        column = frame.columns[0]
     check_column(frame, "column", column)
     values = numbers(frame[column]).to_numpy()
     if not np.isfinite(values).all():

@@ -32,13 +32,10 @@ def cached(make: Callable[..., Made], data: Data, *given: object, most: int = 2)
     """``make(data, *given)``, or what it gave before: of a user's own set kept with that set, of
     others by this process, the latest ``most`` of them (the largest sets take a gigabyte each).
     """
-    result: Made
     if user_datasets.is_own(data.dataset):
         mine = user_datasets.find(data.dataset)
-        result = mine.cached((make.__name__, data, *given), lambda: make(data, *given))
-    else:
-        result = _shared(make, most)(data, *given)
-    return result
+        return mine.cached((make.__name__, data, *given), lambda: make(data, *given))
+    return _shared(make, most)(data, *given)
 
 
 @cache
@@ -101,8 +98,7 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     if data.normalisation == "maximum":
         return cached(_of_unit_maximum, uncorrupted(data))
     if user_datasets.is_own(data.dataset):
-        mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
-        return mine
+        return user_datasets.find(data.dataset).samples(data.chosen)
     return cached(_make, uncorrupted(data))
 
 

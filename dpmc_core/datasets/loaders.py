@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def refuse_pickle(path: Path) -> None:
-    """Raise ``DataError`` if the file looks like a Python pickle.
-
-    Reading one runs whatever it says, so none is ever read.
-    """
-    with path.open("rb") as file:
-        start = file.read(2)
-    if start[:1] == b"\x80" or path.suffix.lower() in (".pkl", ".pickle", ".joblib"):
-        raise DataError(
-            f"{path.name} is a Python pickle, which can run any program when it is opened; it "
-            "was not read. Save the data as .mat, .npy or text."
-        )
-
-
 def read_matlab(file: str, read: Any) -> Any:
     """What ``read`` finds in a MATLAB file. Raises ``DataError``."""
     try:
@@ -63,10 +49,16 @@ def read_matlab(file: str, read: Any) -> Any:
 def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
     """The variables called ``names`` of a ``.mat`` file (version 5 to 7.2), in that order.
 
-    Raises ``DataError`` for a pickle, a file that is no MATLAB file (or version 7.3, which is
-    HDF5), or one without the variables.
+    Raises ``DataError`` for a pickle (reading one runs whatever it says, so none is ever read), a
+    file that is no MATLAB file (or version 7.3, which is HDF5), or one without the variables.
     """
-    refuse_pickle(path)
+    with path.open("rb") as file:
+        pickled = file.read(1) == b"\x80"
+    if pickled or path.suffix.lower() in (".pkl", ".pickle", ".joblib"):
+        raise DataError(
+            f"{path.name} is a Python pickle, which can run any program when it is opened; it "
+            "was not read. Save the data as .mat, .npy or text."
+        )
     # sparse arrays; SciPy 1.18 warns where this is left out
     held = read_matlab(path.name, lambda: loadmat(path, spmatrix=False))
     missing = [name for name in names if name not in held]
@@ -113,12 +105,12 @@ def load(name: str, zeros: str = "missing") -> Ratings:
 
 def published_split(name: str) -> Split:
     """The u1 split that MovieLens 100K ships: 80,000 training and 20,000 held-out ratings."""
-    if "split" not in entry(name).options:
+    record = entry(name)
+    if "split" not in record.options:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
-    record, whole = entry(name), load(name)
-    parts = []
+    whole, parts = load(name), []
     for file in ("u1.base", "u1.test"):
         with opened(name):
             rows = _table(record.path() / file, record.format).to_numpy(dtype=np.int64)
@@ -346,7 +338,7 @@ def _sweetrs(record: Entry, zeros: str) -> Ratings:
         low=1.0 if zeros == "missing" else 0.0,
         high=5.0,
         name=f"{record.title} (0 as {'missing' if zeros == 'missing' else 'a rating'})",
-        item_labels=tuple(str(p) for p in products),
+        item_labels=tuple(map(str, products)),
     )
 
 

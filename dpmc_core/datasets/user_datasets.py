@@ -91,8 +91,7 @@ def find(name: str) -> UserDataset:
             "a set of this visit; your own data is known only where it was read: choose the "
             "file again on the Datasets page, or give it with --data",
         )
-    mine: UserDataset = dataset
-    return mine
+    return dataset
 
 
 def flags(values: Mapping[str, Any]) -> list[str]:

@@ -162,8 +162,9 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
     """
     from PIL import Image
 
+    side = reading.side
     if is_archive(file, data):
-        stack, labels, notes = _pictures(file, data, reading.side)
+        stack, labels, notes = _pictures(file, data, side)
     else:
         labels = ()
         table = (
@@ -173,7 +174,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
         )
         stack = _stack(file, table, reading)
         notes = _ON_WHITE if table.ndim == 4 and table.shape[3] == 4 else ()
-        if reading.side and stack.shape[1:] != (reading.side, reading.side):
+        if side and stack.shape[1:] != (side, side):
             if not np.isfinite(stack).all() or stack.min() < 0:
                 raise DataError(
                     f"{file} holds pixels below 0 or without a value; only numbers from 0 on "
@@ -184,16 +185,15 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             stack = np.stack(
                 [
                     resized(
-                        Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)),
-                        reading.side,
+                        Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)), side
                     )
                     for x in stack
                 ]
             )
             notes = (
                 *notes,
-                f"Images were brought to {reading.side}×{reading.side} pixels and 256 shades of "
-                "grey, each by its own brightest pixel.",
+                f"Images were brought to {side}×{side} pixels and 256 shades of grey, each by its "
+                "own brightest pixel.",
             )
     if len(stack) < 5:
         raise DataError(f"{file} holds {len(stack)} images as read; at least 5 are needed.")

@@ -45,7 +45,7 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
     finite number.
     """
     frame = open_table(file, data).frame
-    first = column_of(str(frame.columns[0]), frame.iloc[:, 0])
+    first = column_of(frame.columns[0], frame.iloc[:, 0])
     if first.role == "row" and first.row_number and frame.shape[1] > 1:
         frame = frame.iloc[:, 1:]
     named, *columns = frame.columns

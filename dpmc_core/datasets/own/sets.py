@@ -123,8 +123,7 @@ class OwnSet:
             while len(self._worked_out) >= _KEPT:
                 self._worked_out.pop(next(iter(self._worked_out)), None)
             self._worked_out[key] = value
-        result: T = self._worked_out[key]
-        return result
+        return self._worked_out[key]
 
     def samples(self, chosen: TextFilter) -> Samples:
         """Its images, or its documents through the filter ``chosen``.
@@ -224,7 +223,7 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
     if table is not None:
         frame = table.frame
         head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
-        about |= {"columns": tuple(map(str, frame.columns)), "head": head, "rows": len(frame)}
+        about |= {"columns": tuple(frame.columns), "head": head, "rows": len(frame)}
     return Preview(reading=reading, **about)
 
 

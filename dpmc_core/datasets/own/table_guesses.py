@@ -95,7 +95,7 @@ def guess_ratings(
     # "film 1", "film 2" … are names of items, and none says "an item"
     stem, index = _common_stem(frame.columns), str(given.get("index", ""))
     looked_at = [
-        name for k, name in enumerate(map(str, frame.columns))
+        name for k, name in enumerate(frame.columns)
         if name != index and (k < FEW or role_of(name)[0] == "user")
     ]  # fmt: skip
     columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
@@ -120,14 +120,14 @@ def guess_ratings(
         ),
         key=lambda guess: -guess.score,
     )  # fmt: skip
-    best, *others = guesses
+    best = guesses[0]
     questions = list(best.questions)
-    near = [one.reading.layout for one in others if best.score - one.score < 2]
-    if near:
-        question = f"The table is read as {LAYOUTS[best.reading.layout]}; it could as well be "
-        question += " or ".join(LAYOUTS[layout] for layout in near) + ": check it."
+    near = [one.reading.layout for one in guesses if best.score - one.score < 2]
+    if near[1:]:
+        question = f"The table is read as {LAYOUTS[near[0]]}; it could as well be "
+        question += " or ".join(LAYOUTS[layout] for layout in near[1:]) + ": check it."
         questions = [one for one in questions if one.field != "layout"]
-        questions.append(Question("layout", question, (best.reading.layout, *near)))
+        questions.append(Question("layout", question, tuple(near)))
     if index not in ("", "none"):
         best = replace(best, reading=replace(best.reading, index=index))
     reading, more = _beside(table, best)
@@ -147,7 +147,7 @@ def guess_ratings(
 def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     """The column of each role: user, item, rating, time and row number, as far as there is one."""
     roles = {"user": reading.user, "item": reading.item, "rating": reading.value}
-    columns = [column_of(str(c), frame[c]) for c in frame.columns[:FEW]]
+    columns = [column_of(c, frame[c]) for c in frame.columns[:FEW]]
     free = [one for one in columns if one.name not in roles.values()]
     roles["time"] = next((one.name for one in free if one.times), "")
     numbered = reading.index or next((one.name for one in free if one.row_number), "")
@@ -479,7 +479,7 @@ def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     away = (middle > top + room) | (middle < bottom - room)
     if away.sum() > 0.3 * some.sum():
         return ()
-    return tuple(str(name) for name in cells.columns[some][away])
+    return tuple(cells.columns[some][away])
 
 
 @np.errstate(all="ignore")  # numbers near the largest differ by infinity, which is far
@@ -532,7 +532,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     rated.
     """
     names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
-    named = tuple(name for name in map(str, names) if _TOTALS.fullmatch(normal(name)))
+    named = tuple(name for name in names if _TOTALS.fullmatch(normal(name)))
     if (len(names) < 4 and not named) or len(table) < 5:
         return named
     head = table[:_LOOKED_AT]
@@ -542,7 +542,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     for missing in (codes, *([code] for code in codes if len(codes) > 1)):
         some = _sum_up(head, missing)
         if some.any():
-            shown = (str(name) for name in names[some & _sum_up(table, missing)][:20])
+            shown = names[some & _sum_up(table, missing)][:20]
             return tuple(dict.fromkeys((*named, *shown)))
     return named
 

@@ -129,7 +129,7 @@ def ratings_of(
     blank = not_rated(rows["value"])
     broken = ~np.isfinite(given) & ~blank
     (users, user_names), (items, item_names) = coded(rows["user"]), coded(rows["item"])
-    nobody = pd.Series((users < 0) | (items < 0), index=rows.index)
+    nobody = (users < 0) | (items < 0)
     if broken.any():
         phrases = ("value is no finite number and is", "values are no finite numbers and are")
         notes.append(
@@ -184,8 +184,7 @@ def ratings_of(
         )
     users, user_labels = _ordered(users[keep], user_names)
     items, item_labels = _ordered(items[keep], item_names)
-    values_kept = given[keep].to_numpy(dtype=np.float64)
-    rows = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    rows = pd.DataFrame({"user": users, "item": items, "value": given[keep].to_numpy()})
     pair = ["user", "item"]
     doubled = int(rows.duplicated(pair).sum())
     if doubled:
@@ -284,7 +283,7 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
 def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
     """Raise ``ParameterError`` unless the ``column`` that is to be ``what`` is in the table."""
     if column not in frame.columns:
-        shown = listed([str(name)[:40] for name in frame.columns], 12)
+        shown = listed([name[:40] for name in frame.columns], 12)
         raise ParameterError(what, column, f"one of the file's columns: {shown}")
 
 
