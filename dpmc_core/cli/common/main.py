@@ -66,15 +66,18 @@ class _Messages:
         return getattr(self._stream or sys.stdout, name)
 
 
+# what each extra brings
 EXTRAS = {
-    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
-    **dict.fromkeys(("sklearn", "gensim"), "text"),
-    **dict.fromkeys(("sqlalchemy", "psutil", "threadpoolctl"), "runs"),
-    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
-    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
-    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
-    "distributed": "cluster",
-    "psycopg": "postgres",
+    "data": ("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"),
+    "text": ("sklearn", "gensim"),
+    "runs": ("sqlalchemy", "psutil", "threadpoolctl"),
+    "app": (
+        *("streamlit", "plotly", "starlette", "orjson", "nbformat"),
+        *("brotli", "fontTools", "spellchecker"),
+    ),
+    "notebooks": ("matplotlib", "ipykernel"),
+    "cluster": ("distributed",),
+    "postgres": ("psycopg",),
 }
 
 
@@ -116,11 +119,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # closed by the caller
             sys.stdout.flush()
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        needs = f"this needs {error.name}, which is not installed"
-        return _failed(f"{needs}: pip install 'dpmc-lab[{extra}]'.", words)
+        package = (error.name or "").partition(".")[0]
+        for extra, packages in EXTRAS.items():
+            if package in packages:
+                needs = f"this needs {error.name}, which is not installed"
+                return _failed(f"{needs}: pip install 'dpmc-lab[{extra}]'.", words)
+        raise
     except DPMCError as error:
         return _failed(str(error), words)
     except KeyboardInterrupt:

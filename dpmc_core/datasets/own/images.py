@@ -86,7 +86,7 @@ def guess_images(file: str, data: bytes) -> tuple[ImagesReading, str]:
             shown_size(open_picture(name, content))
             for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
         }
-        largest = max(max(size) for size in sizes)
+        largest = max(map(max, sizes))
         return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), ""
     if data[:6] == npy.MAGIC_PREFIX:
         held = array_in(file, data)
@@ -333,11 +333,10 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
         )
     variables = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
     numeric = re.compile("double|single|u?int(8|16|32|64)|logical")
-    names = [name for name, _, _ in variables]
-    if len(set(names)) < len(names):
+    if len({name for name, _, _ in variables}) < len(variables):
         raise DataError(f"{file} holds two variables of one name; each name may occur once.")
     shapes = {
-        str(name): tuple(int(n) for n in shape)
+        str(name): tuple(map(int, shape))
         for name, shape, kind in variables
         if len(shape) in (2, 3) and numeric.fullmatch(kind) and min(shape) > 1
     }

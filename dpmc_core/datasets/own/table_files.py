@@ -140,13 +140,13 @@ def decoded(file: str, data: bytes) -> str:
 def _names(given: list[object]) -> list[str]:
     """Column names as text, numbered where there are none, all different."""
     out: dict[str, None] = {}
-    used: dict[str, int] = {}
+    used = Counter[str]()
     for k, name in enumerate(given):
         label = "" if isinstance(name, int) else normal(str(name))
         label = plain = label or f"column {k + 1}"
         while label in out:
-            used[plain] = used.get(plain, 1) + 1
-            label = f"{plain} ({used[plain]})"
+            used[plain] += 1
+            label = f"{plain} ({used[plain] + 1})"
         out[label] = None
     return list(out)
 

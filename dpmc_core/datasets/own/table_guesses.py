@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -272,16 +273,16 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     roles: Any = {name: str(given[name]) for name in ("user", "item", "value") if name in given}
     places = {one.name: k for k, one in enumerate(columns)}
     by_name = {one.name: one for one in columns}
-
     numbered = {one.name: pd.factorize(frame[one.name].head(_PAIRS))[0] for one in columns}
 
     @cache
     def pair(user: str, item: str) -> float:
+        users, items = by_name[user], by_name[item]
         both = numbered[user] * np.int64(_PAIRS) + numbered[item]
-        again = by_name[user].distinct < by_name[user].rows > by_name[item].distinct
+        again = users.distinct < users.rows > items.distinct
         # two columns of small numbers may be ratings, where neither says what it is
-        again &= not all(by_name[name].small and not by_name[name].role for name in (user, item))
-        alone = by_name[user].unique and by_name[user].rows > 5  # nobody rates two
+        again &= not all(one.small and not one.role for one in (users, items))
+        alone = users.unique and users.rows > 5  # nobody rates two
         return 3.0 * again - 4.0 * alone - 8.0 * (1 - len(np.unique(both)) / len(both))
 
     def able(field: str, role: str) -> list[str]:
@@ -313,17 +314,14 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     if "value" not in roles and not rated:
         values.append("")
     every = {
-        (user, item, value): scored(user, item, value)
-        for user in able("user", "user")
-        for item in able("item", "item")
-        for value in values
+        names: scored(*names)
+        for names in product(able("user", "user"), able("item", "item"), values)
     }
     ranked = sorted(every, key=lambda one: -every[one])
     user, item, value = ranked[0]
     score = every[ranked[0]]
     # many columns as ratings are speak for another layout
     alike = sum(one.small and one.role not in ("other", "time", "row") for one in columns)
-    fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
     if score <= -99:
         if not roles:
             first, last = columns[0].name, columns[-1].name
@@ -363,7 +361,8 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         text = _which("ratings", choices)
     if text:
         questions.append(Question("value", text, choices))
-    return Guess(fits_long, RatingsReading(user=user, item=item, value=value), tuple(questions))
+    reading = RatingsReading(user=user, item=item, value=value)
+    return Guess(score - 0.5 * min(max(alike - 3, 0), 8), reading, tuple(questions))
 
 
 def _which(what: str, near: Sequence[str]) -> str:
