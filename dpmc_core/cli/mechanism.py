@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         ),
     }
     if arguments.samples:
-        result["samples"] = [float(x) for x in noise.sample(arguments.samples, rng)]
+        result["samples"] = noise.sample(arguments.samples, rng).tolist()
     if released is not None:
         result["release"] = asdict(released)
     if not arguments.json:

@@ -28,10 +28,7 @@ from dpmc_core.paths import reason
 Progress = Callable[[int, int], None]
 _LEFTOVER_SECONDS = 24 * 3600
 _UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB
-_DAMAGED = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError),
-    *(RuntimeError, NotImplementedError, IndexError),
-)
+_DAMAGED = zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError, IndexError
 
 
 class Cancelled(DownloadError):

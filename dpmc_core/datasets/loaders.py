@@ -72,11 +72,12 @@ def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 ZEROS = ("missing", "rating")
-_GENRES_100K = (  # of u.item, in the order of u.genre
-    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),
-    *("Documentary", "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance"),
-    *("Sci-Fi", "Thriller", "War", "Western"),
-)
+# of u.item, in the order of u.genre
+_GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
+    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
+    "Thriller", "War", "Western",
+)  # fmt: skip
 
 
 def load(name: str, zeros: str = "missing") -> Ratings:
@@ -326,7 +327,7 @@ def _sweetrs(record: Entry, zeros: str) -> Ratings:
     _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
     products, items = np.unique(frame["product"].to_numpy(dtype=str), return_inverse=True)
     values = frame["value"].to_numpy(dtype=np.float64)
-    keep = ~pd.DataFrame({"u": users, "i": items}).duplicated(keep="last").to_numpy()
+    keep = ~frame.duplicated(["user", "product"], keep="last").to_numpy()
     if zeros == "missing":
         keep &= values > 0
     return Ratings.checked(

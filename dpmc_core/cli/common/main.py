@@ -72,13 +72,13 @@ EXTRAS = {
     "text": ("sklearn", "gensim"),
     "runs": ("sqlalchemy", "psutil", "threadpoolctl"),
     "app": (
-        *("streamlit", "plotly", "starlette", "orjson", "nbformat"),
-        *("brotli", "fontTools", "spellchecker"),
+        "streamlit", "plotly", "starlette", "orjson", "nbformat", "brotli", "fontTools",
+        "spellchecker",
     ),
     "notebooks": ("matplotlib", "ipykernel"),
     "cluster": ("distributed",),
     "postgres": ("psycopg",),
-}
+}  # fmt: skip
 
 
 MAIN_HELP = (

@@ -36,9 +36,9 @@ MOST_NUMBERS = 30_000_000
 MOST_PIXELS = 16_000_000
 # what brings pictures of the EXIF orientations 2 to 8 upright
 _TURNS = (
-    *("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM"),
-    *("TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"),
-)
+    "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE",
+    "ROTATE_90",
+)  # fmt: skip
 _scipy_io: Any = io  # its stubs know paths only; it reads streams as well
 LARGEST = 128
 ROWS = {"images": "one image a row", "pixels": "one image a column"}

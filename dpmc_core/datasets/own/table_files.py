@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, pairwise, zip_longest
+from itertools import compress, islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from dpmc_core.config import Settings
@@ -424,13 +424,8 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
         not of_name and bool(cell.strip()) and share > 0.8
         for cell, of_name, share in zip(first, numeric, shares, strict=False)
     )
-    named = [number(cell) for cell in first if is_number(cell)]
-    values = [
-        number(cell)
-        for row in below
-        for cell, of_name in zip(row, numeric, strict=False)
-        if of_name and is_number(cell)
-    ]
+    named = [number(cell) for cell in compress(first, numeric)]
+    values = [number(cell) for row in below for cell in compress(row, numeric) if is_number(cell)]
     apart = len(named) >= 3 and len(set(named)) == len(named) and bool(values)
     counts_up = apart and all(b - a == 1 for a, b in pairwise(named))
     beyond = apart and min(named) > max(values)

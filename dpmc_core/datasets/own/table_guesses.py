@@ -429,13 +429,13 @@ def _key(
     words.sort(key=lambda one: (one.role != "row", one.role == "other"))
     text = [one.name for one in words if one.numeric < 0.5]
     unique = [one for one in words if one.unique and (one.numeric < 0.5 or one.whole)]
-    numbers = [one for one in able if one.row_number]
+    numbers = [one.name for one in able if one.row_number]
     if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5):
-        near = dict.fromkeys((*(one.name for one in unique), *text, *(n.name for n in numbers)))
+        near = dict.fromkeys((*(one.name for one in unique), *text, *numbers))
         sure = unique[0].of_id and len(near) == 1 and unique[0].name.lower() != "name"
         near[""] = None
     else:
-        near = dict.fromkeys((numbers[0].name if numbers else "", *text))
+        near = dict.fromkeys((numbers[0] if numbers else "", *text))
         sure = not text
     key = next(iter(near))
     if sure:
