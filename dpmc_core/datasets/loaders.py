@@ -94,13 +94,12 @@ def load(name: str, zeros: str = "missing") -> Ratings:
             ratings = _sweetrs(record, zeros)
         else:
             ratings = _READERS[record.format](record)
-    expected = record.ratings
-    if "zeros" not in record.options and len(ratings) != expected:
-        raise DataError(
-            f"{record.title}: {len(ratings):,} ratings were read where {expected:,} are "
-            f"expected; the file in {record.place} is cut short or of another version. Fetch the "
-            "dataset again."
-        )
+            if len(ratings) != record.ratings:
+                raise DataError(
+                    f"{record.title}: {len(ratings):,} ratings were read where {record.ratings:,} "
+                    f"are expected; the file in {record.place} is cut short or of another version. "
+                    "Fetch the dataset again."
+                )
     return replace(ratings, public=dict.fromkeys(FACTS, PUBLISHED))
 
 
