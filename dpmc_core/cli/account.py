@@ -4,7 +4,7 @@ import argparse
 import math
 
 from dpmc_core import limits
-from dpmc_core.cli.common.options import add_number, options_of, refuse
+from dpmc_core.cli.common.options import add_number, add_words, options_of, refuse
 from dpmc_core.cli.mechanism import build_noise
 from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.mechanisms import FAMILIES
@@ -31,9 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "family", nargs="?", choices=list(FAMILIES), help="the noise, unless --ledger is given"
     )
-    parser.add_argument(
-        "--ledger", metavar="FILE", help="a ledger or a run's result, as the app exports it (JSON)"
-    )
+    text = "a ledger or a run's result, as the app exports it (JSON)"
+    add_words(parser, ("--ledger", "FILE", text))
     for name in _NOISE:
         add_number(parser, name, name)
     for name, (limit, meaning) in _OTHER.items():

@@ -14,7 +14,7 @@ from dpmc_core.limits import Limit
 from dpmc_core.wording import JsonObject
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_NEEDS = [name for name, extra in EXTRAS.items() if extra in ("app", "data", "text", "runs")]
+_NEEDS = [name for extra in ("data", "text", "runs", "app") for name in EXTRAS[extra]]
 _PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", integer=True)
 
 

@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> JsonObject:
 def _audited(arguments: argparse.Namespace, own: str | None) -> JsonObject:
     given = AuditSpec.from_json(arguments.spec).as_dict() if arguments.spec is not None else {}
     given |= options_of(arguments, (*parameters(AuditSpec), "dataset", "record"))
-    given |= {} if own is None else {"dataset": own}
+    if own is not None:
+        given["dataset"] = own
     allowed = (
         ALGORITHMS[given["target"]].mechanisms if given.get("target") in FACTOR_TARGETS else ()
     )

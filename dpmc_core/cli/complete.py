@@ -73,10 +73,9 @@ def _progress(result: RunResult | RecommendResult) -> str:
 def _print_result(result: RunResult | RecommendResult) -> None:
     if isinstance(result, RecommendResult):
         final = result.final
-        one = math.isnan(final.half_width)
         interval = (
             "(one held-out user: no interval)"
-            if one
+            if math.isnan(final.half_width)
             else f"± {final.half_width:.4f} (95 %, over held-out users)"
         )
         print(f"Recall@{RECALL_AT} {final.recall:.4f} {interval}")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress
-from dpmc_core.cli.common.options import add_number, options_of, refuse, say
+from dpmc_core.cli.common.options import add_number, add_words, options_of, refuse, say
 from dpmc_core.cli.common.user_data import READ, add_read, read_options
-from dpmc_core.datasets import catalogue, entry, own
+from dpmc_core.datasets import Entry, catalogue, entry, own
 from dpmc_core.datasets.configs import config_of
 from dpmc_core.datasets.data import forget
 from dpmc_core.datasets.loaders import load
@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "the dataset to fetch or to write as partitioned Parquet; read: your own file"
     parser.add_argument("name", nargs="?", help=text)
     add_read(parser, f"for read: {READ}")
-    parser.add_argument("--folder", metavar="FOLDER", help="for make and partition: a new folder")
+    add_words(parser, ("--folder", "FOLDER", "for make and partition: a new folder"))
     for name, usual, text in (
         ("users", 100_000, "for make: how many users"),
         ("items", 5000, "for make: how many items"),
@@ -33,7 +33,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         ("seed", 0, "for make: its seed"),
     ):
         add_number(parser, name, Limit(name, 0, 1e9, text, integer=True), usual)
-    parser.add_argument("--workers", metavar="N", default="1", help="for make: processes (1)")
+    add_words(parser, ("--workers", "N", "for make: processes (1)"))
+    parser.set_defaults(workers="1")
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -45,28 +46,12 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         return _in_partitions(arguments)
     if arguments.action == "fetch":
         record = entry(arguments.name)
-        if record.present():
-            if not arguments.json:
-                folder = record.path()
-                print(f"{record.title} is in {folder} already; without that folder it is fetched.")
-            return {"dataset": record.name, "folder": str(record.path())}
-        from dpmc_core.datasets import download  # its packages are an extra
-
-        say(f"{record.title}. Terms: {record.terms} Cite: {record.citation}")
-        shown = -1
-
-        def progress(done: int, total: int) -> None:
-            nonlocal shown
-            percent = int(100 * done / total) if total else 0
-            if percent // 10 > shown:
-                shown = percent // 10
-                say(f"{percent} % of {total / 1e6:.1f} MB")
-
-        folder = download.fetch(arguments.name, progress)
-        forget()
+        already = " already; without that folder it is fetched." * record.present()
+        if not already:
+            _fetch(record)
         if not arguments.json:
-            print(f"{record.title} is in {folder}")
-        return {"dataset": record.name, "folder": str(folder)}
+            print(f"{record.title} is in {record.path()}{already}")
+        return {"dataset": record.name, "folder": str(record.path())}
     listing = [
         {
             "name": record.name,
@@ -82,6 +67,24 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         for row in listing:
             print(f"{row['name']:<14} {'here' if row['present'] else row['how']:<9} {row['title']}")
     return {"datasets": listing}
+
+
+def _fetch(record: Entry) -> None:
+    """Download a set, and tell every tenth of it."""
+    from dpmc_core.datasets import download  # its packages are an extra
+
+    say(f"{record.title}. Terms: {record.terms} Cite: {record.citation}")
+    shown = -1
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        percent = int(100 * done / total) if total else 0
+        if percent // 10 > shown:
+            shown = percent // 10
+            say(f"{percent} % of {total / 1e6:.1f} MB")
+
+    download.fetch(record.name, progress)
+    forget()
 
 
 def _read(arguments: argparse.Namespace) -> JsonObject:

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from dpmc_core.cli.common.main import Progress, print_against, print_errors, print_statement
-from dpmc_core.cli.common.options import add_number, add_spec, after, last_of, refuse, say, spec_of
+from dpmc_core.cli.common.options import (
+    SCHEDULER,
+    add_number,
+    add_spec,
+    add_words,
+    after,
+    last_of,
+    refuse,
+    say,
+    spec_of,
+)
 from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import ParameterError, check_choice
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
@@ -18,6 +28,7 @@ from dpmc_core.paths import read_file, read_text, text_lines
 from dpmc_core.wording import JsonObject, counted
 
 HOLDS = ("ratings", "documents", "images")
+_COLUMNS = ("user", "item", "rating")
 _LARGEST = 50_000_000  # bytes of a list of words
 _MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
 _SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
@@ -31,34 +42,41 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     add_spec(parser, tasks, argv, ON_PARTITIONS[tasks[0]])
     folder = parser.add_argument_group("data in partitions (docs/cluster.md)")
     text = "of Parquet files, each with all ratings of some users (or all words of some documents)"
-    folder.add_argument("--folder", metavar="FOLDER", help=text)
-    text = "ratings, documents (a document, a word and a count a row) or images (ratings)"
-    folder.add_argument("--holds", metavar="NAME", default="ratings", help=text)
-    folder.add_argument("--words", metavar="FILE", help="of documents: a public list, one a line")
+    add_words(
+        folder,
+        ("--folder", "FOLDER", text),
+        (
+            "--holds",
+            "NAME",
+            "ratings, documents (a document, a word and a count a row) or images (ratings)",
+        ),
+        ("--words", "FILE", "of documents: a public list, one a line"),
+    )
     text = "of images: they are drawings, with sharp edges, and no photographs"
     folder.add_argument("--drawn", action="store_true", help=text)
-    text = "of images, whose pixels are numbered from 0 row by row"
-    folder.add_argument("--shape", metavar="HEIGHTxWIDTH", help=text)
-    for name in ("user", "item", "rating"):
-        text = f"the column of {name}s, where the guess is wrong"
-        folder.add_argument(f"--{name}-column", metavar="NAME", default="", help=text)
-    for name, text in (("low", "lowest"), ("high", "highest")):
-        folder.add_argument(
-            f"--{name}", metavar="X", help=f"the {text} rating of the scale (that of the data)"
-        )
-    text = "the public list of items, a table whose first column names them (those rated)"
-    folder.add_argument("--items", metavar="FILE", help=text)
-    text = "how many users, documents or images there are at most (as many as there are)"
-    folder.add_argument("--users", metavar="N", help=text)
-    folder.add_argument(
-        "--out", metavar="FOLDER", help="of the run: a new one, or one that goes on"
+    columns = ((f"--{name}-column", f"the column of {name}s") for name in _COLUMNS)
+    ends = (("--low", "the lowest rating"), ("--high", "the highest rating"))
+    add_words(
+        folder,
+        ("--shape", "HEIGHTxWIDTH", "of images, whose pixels are numbered from 0 row by row"),
+        *((flag, "NAME", f"{text}, where the guess is wrong") for flag, text in columns),
+        *((flag, "X", f"{text} of the scale (that of the data)") for flag, text in ends),
+        (
+            "--items",
+            "FILE",
+            "the public list of items, a table whose first column names them (those rated)",
+        ),
+        (
+            "--users",
+            "N",
+            "how many users, documents or images there are at most (as many as there are)",
+        ),
+        ("--out", "FOLDER", "of the run: a new one, or one that goes on"),
     )
     work = parser.add_argument_group("workers")
-    work.add_argument(
-        "--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler, as tcp://host:8786"
-    )
-    work.add_argument("--workers", metavar="N", default="1", help="processes on this machine (1)")
+    add_words(work, SCHEDULER, ("--workers", "N", "processes on this machine (1)"))
     add_number(work, "memory_mb", _MEMORY)
+    parser.set_defaults(holds="ratings", workers="1")
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:
@@ -77,9 +95,10 @@ def run(arguments: argparse.Namespace) -> JsonObject:
     shape = _shape_of(arguments)
     _check_algorithm(arguments)
     words = None if arguments.words is None else _words_of(arguments)
-    columns = (arguments.user_column, arguments.item_column, arguments.rating_column)
-    source = open_folder(arguments.folder, *columns, ratings=arguments.holds == "ratings")
-    if arguments.holds == "ratings" and not arguments.user_column:
+    columns = (getattr(arguments, f"{name}_column") or "" for name in _COLUMNS)
+    rated = arguments.holds == "ratings"
+    source = open_folder(arguments.folder, *columns, ratings=rated)
+    if rated and not arguments.user_column:
         check_user_column(source)
     # mistakes are told before files are read
     spec = spec_of(arguments, _tasks(arguments.holds), None)
@@ -102,13 +121,13 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             source,
             engine,
             progress,
-            test_fraction=spec.data.test_fraction if arguments.holds == "ratings" else 0.0,
+            test_fraction=spec.data.test_fraction if rated else 0.0,
             seed=spec.seed,
             given=given,
             folder="" if arguments.scheduler else str(place.resolve() / "copies"),
         )
         people: Any
-        if arguments.holds == "ratings":
+        if rated:
             folder, people = FolderSet(layout), Partitions(layout, engine, progress)
         else:
             people = UnitPartitions(layout, engine, progress, shape, words, drawn=arguments.drawn)
@@ -118,7 +137,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             steps = partitioned_steps(spec, people, place)
             result: Any = last_of(steps, arguments, _progress)
     if not arguments.json:
-        _print(result) if arguments.holds == "ratings" else _print_parts(result)
+        _print(result) if rated else _print_parts(result)
     if result.finished:
         shutil.rmtree(place / "copies", ignore_errors=True)
         if not arguments.json:

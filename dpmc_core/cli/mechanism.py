@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.cli.common.options import add_number, options_of
+from dpmc_core.cli.common.options import add_number, add_words, options_of
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import LIMITS, Limit, number_of
 from dpmc_core.mechanisms import FAMILIES, Mechanism
@@ -35,11 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         ("seed", 0, "seed of the printed samples"),
     ):
         add_number(parser, name, name, default, meaning)
-    parser.add_argument(
-        "--release",
-        metavar="VALUE",
-        help="publish this number with noise sampled exactly on a grid (not repeatable)",
-    )
+    text = "publish this number with noise sampled exactly on a grid (not repeatable)"
+    add_words(parser, ("--release", "VALUE", text))
     add_number(parser, "samples", _SAMPLES, 0)
 
 
@@ -75,7 +72,7 @@ def run(arguments: argparse.Namespace) -> JsonObject:
         ),
     }
     if arguments.samples:
-        result["samples"] = [float(x) for x in noise.sample(arguments.samples, rng)]
+        result["samples"] = noise.sample(arguments.samples, rng).tolist()
     if released is not None:
         result["release"] = asdict(released)
     if not arguments.json:

@@ -43,16 +43,18 @@ def run(arguments: argparse.Namespace) -> JsonObject:
                 print(f"{row['id']:<18} {row['rows'] or '':>3}  {row['title']}")
         return {"papers": listing}
     check_choice("paper", arguments.entry, (e.id for e in ENTRIES if e.computed))
-    if arguments.keep and not IN_CHECKOUT:
-        allowed = "left out: stored results are part of a checkout of the project"
-        raise ParameterError("keep", True, allowed)
+    before = None
     if arguments.keep:
+        if not IN_CHECKOUT:
+            allowed = "left out: stored results are part of a checkout of the project"
+            raise ParameterError("keep", True, allowed)
         refuse(arguments, ("trials",), "left out with --keep")
-    before = stored(arguments.entry) if arguments.keep else None
+        before = stored(arguments.entry)
     if before is not None:
         held = {row.id for row in before.rows}
-        absent = {row.needs for row in rows_of(arguments.entry) if row.needs and row.id in held}
-        if absent := {name for name in absent if not dataset_entry(name).present()}:
+        needed = {row.needs for row in rows_of(arguments.entry) if row.needs and row.id in held}
+        absent = [name for name in needed if not dataset_entry(name).present()]
+        if absent:
             allowed = (
                 f"left out: stored rows would be lost, whose data ({', '.join(sorted(absent))}) "
             )

@@ -14,6 +14,7 @@ from dpmc_core.cli.common.options import (
     add_number,
     add_parameters,
     add_spec,
+    add_words,
     last_of,
     options_of,
     refuse,
@@ -51,8 +52,11 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     if kind == PROJECT:
         file = "a TOML file: epsilon, delta, mechanism, [[release]]"
         parser.add_argument("file", nargs="?", help=file)
-        parser.add_argument("--spent", metavar="FILE", help="the ledger of what was made before")
-        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these releases")
+        add_words(
+            parser,
+            ("--spent", "FILE", "the ledger of what was made before"),
+            ("--keep", "FILE", "write the ledger with these releases"),
+        )
         return
     if kind == BOUNDS:
         parser.epilog = (
@@ -60,12 +64,12 @@ def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
             "quantiles, with noise that nobody can draw again."
         )
         parser.add_argument("file", nargs="?", help="a table: CSV, TSV or Parquet")
-        parser.add_argument("--column", metavar="NAME", help="the numbers (the only column)")
+        add_words(parser, ("--column", "NAME", "the numbers (the only column)"))
         params = parameters(PlanSpec)
         add_parameters(parser, {name: params[name] for name in ("epsilon", "delta")})
         for limit in (BEYOND, LEAST, MOST):
             add_number(parser, limit.name, limit, limit.default)
-        parser.add_argument("--keep", metavar="FILE", help="write the ledger with these counts")
+        add_words(parser, ("--keep", "FILE", "write the ledger with these counts"))
         parser.set_defaults(spent=None)
         return
     if kind == MODEL:
@@ -88,7 +92,7 @@ def _add_model(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     )
     add_spec(parser, _tasks(argv), argv)
     group = parser.add_argument_group("plan")
-    group.add_argument("--vary", metavar="NAME", help="epsilon (usual), or n_users")
+    add_words(group, ("--vary", "NAME", "epsilon (usual), or n_users"))
     add_parameters(group, parameters(ModelPlan))
     add_number(group, "jobs", "sweep_jobs", 2, "runs at once")
     add_store(group)
@@ -154,8 +158,7 @@ def _project(arguments: argparse.Namespace) -> JsonObject:
     _may_write(arguments)
     shared = share_out(project_from_toml(read_text(Path(arguments.file), _LARGEST), spent))
     summary = shared.as_dict()
-    if arguments.keep is not None:
-        _write(arguments.keep, summary["ledger"])
+    _keep(arguments, summary["ledger"])
     if not arguments.json:
         print(shared.sentence)
         for row in summary["items"]:
@@ -184,7 +187,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
     frame = open_table(path.name, read_file(path, MOST_MEGABYTES * 2**20)).frame
     column = arguments.column
     if column is None and frame.shape[1] == 1:
-        column = str(frame.columns[0])
+        column = frame.columns[0]
     check_column(frame, "column", column)
     values = numbers(frame[column]).to_numpy()
     if not np.isfinite(values).all():
@@ -196,8 +199,7 @@ def _bounds(arguments: argparse.Namespace) -> JsonObject:
         )
     names = "epsilon", "delta", BEYOND.name, LEAST.name, MOST.name
     bounds = private_bounds(values, **options_of(arguments, names))
-    if arguments.keep is not None:
-        _write(arguments.keep, bounds.ledger.as_dict())
+    _keep(arguments, bounds.ledger.as_dict())
     if not arguments.json:
         print(bounds.sentence)
         print("protects: one person, neighbours: replace-one; their number is public")
@@ -214,7 +216,11 @@ def _may_write(arguments: argparse.Namespace) -> None:
         raise ParameterError("keep", arguments.keep, allowed)
 
 
-def _write(place: str, ledger: JsonObject) -> None:
+def _keep(arguments: argparse.Namespace, ledger: JsonObject) -> None:
+    """Write the ``ledger`` where ``--keep`` says."""
+    place = arguments.keep
+    if place is None:
+        return
     try:
         whole = Path(f"{place}.new")
         whole.write_text(json.dumps(ledger, indent=1), encoding="utf-8")
@@ -235,12 +241,9 @@ def _changes(states: Iterator[Search]) -> Iterator[Search]:
 
 def run(arguments: argparse.Namespace) -> JsonObject:
     """Answer the plan, for all mechanisms."""
-    if arguments.query_name == MODEL:
-        return _model(arguments)
-    if arguments.query_name == PROJECT:
-        return _project(arguments)
-    if arguments.query_name == BOUNDS:
-        return _bounds(arguments)
+    other = {MODEL: _model, PROJECT: _project, BOUNDS: _bounds}.get(arguments.query_name)
+    if other is not None:
+        return other(arguments)
     options = options_of(arguments, parameters(PlanSpec))
     if arguments.query_name is not None:
         refuse(arguments, ("query",), "given once")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from dpmc_core.cli.common.options import add_number, say
+from dpmc_core.cli.common.options import add_number, add_words, say
 from dpmc_core.cli.common.user_data import add_read, read_options
 from dpmc_core.experiments.release import read_release, write_files
 from dpmc_core.limits import Limit
@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ratings", metavar="FILE", help="of new users, with items named as there")
     add_number(parser, "top", _TOP, 10)
     add_read(parser)
-    parser.add_argument("--out", metavar="FILE", help="a CSV file (standard output)")
+    add_words(parser, ("--out", "FILE", "a CSV file (standard output)"))
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:

@@ -51,13 +51,9 @@ def run(arguments: argparse.Namespace) -> JsonObject:
             return {"added": new, "store": store.place}
         if arguments.action == "delete":
             if not where:
-                raise ParameterError(
-                    "filter",
-                    "(none)",
-                    "at least one of --"
-                    + ", --".join(FILTERS)
-                    + ", so that nothing is deleted by accident",
-                )
+                flags = ", --".join(FILTERS)
+                allowed = f"at least one of --{flags}, so that nothing is deleted by accident"
+                raise ParameterError("filter", "(none)", allowed)
             values = store.values()
             for name, (value,) in where.items():
                 if value not in values[name]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpmc_core.cli.common.options import add_number, refuse, say
+from dpmc_core.cli.common.options import SCHEDULER, add_number, add_words, refuse, say
 from dpmc_core.cli.common.user_data import add_data, kinds_for, load_user_data
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.store.records import PassingRuns, Runs
@@ -28,20 +28,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Options of ``sweep``."""
     parser.add_argument("file", help="a TOML file: [base] settings, [grid] lists of values, seeds")
     add_number(parser, "jobs", "sweep_jobs", 2, "runs at once on this machine")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler, as tcp://host:8786"
-    )
+    add_words(parser, SCHEDULER)
     add_data(parser, "ratings", "images", "documents")
     add_store(parser)
 
 
 def add_store(parser: Any) -> None:
     """Where runs are kept."""
-    parser.add_argument(
-        "--store",
-        metavar="PLACE",
-        help=f"a file or a database's URL (DPMC_STORE, else {LOCAL}/runs.sqlite)",
-    )
+    text = f"a file or a database's URL (DPMC_STORE, else {LOCAL}/runs.sqlite)"
+    add_words(parser, ("--store", "PLACE", text))
 
 
 def run(arguments: argparse.Namespace) -> JsonObject:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice, Config, changed
 from dpmc_core.datasets import loaders
 from dpmc_core.datasets.catalogue import Entry, entry
 from dpmc_core.datasets.loaders import load_samples
@@ -243,16 +243,12 @@ class SampleData(Data):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        return self._rows, self._columns
+        return self._rows, self.entry.samples or self.n_samples
 
     @property
     def largest_rank(self) -> int:
         """The smaller side of the matrix, as far as it is known before the data is read."""
-        return min(n for n in (self._columns, self._rows, 10**9) if n)
-
-    @property
-    def _columns(self) -> int:
-        return self.entry.samples or self.n_samples
+        return min(n for n in (*self.sizes, 10**9) if n)
 
     @property
     def _rows(self) -> int:
@@ -329,11 +325,8 @@ class DocumentData(SampleData):
     normalisation: Normalisation = "length"
 
     def consistent(self) -> None:
-        if self.open_words:
-            return
-        for name in ("min_documents", "max_share"):
-            value = getattr(self, name)
-            if value != type(self).__dataclass_fields__[name].default:
+        for name, value in changed(self).items():
+            if name in ("min_documents", "max_share") and not self.open_words:
                 allowed = 'left out unless word_list = "documents": a public list reads none'
                 raise ParameterError(name, value, allowed)
 

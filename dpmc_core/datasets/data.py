@@ -32,13 +32,10 @@ def cached(make: Callable[..., Made], data: Data, *given: object, most: int = 2)
     """``make(data, *given)``, or what it gave before: of a user's own set kept with that set, of
     others by this process, the latest ``most`` of them (the largest sets take a gigabyte each).
     """
-    result: Made
     if user_datasets.is_own(data.dataset):
         mine = user_datasets.find(data.dataset)
-        result = mine.cached((make.__name__, data, *given), lambda: make(data, *given))
-    else:
-        result = _shared(make, most)(data, *given)
-    return result
+        return mine.cached((make.__name__, data, *given), lambda: make(data, *given))
+    return _shared(make, most)(data, *given)
 
 
 @cache
@@ -101,8 +98,7 @@ def samples_of(data: SampleData, *, clean: bool = False) -> Samples:
     if data.normalisation == "maximum":
         return cached(_of_unit_maximum, uncorrupted(data))
     if user_datasets.is_own(data.dataset):
-        mine: Samples = user_datasets.find(data.dataset).samples(data.chosen)
-        return mine
+        return user_datasets.find(data.dataset).samples(data.chosen)
     return cached(_make, uncorrupted(data))
 
 
@@ -132,9 +128,10 @@ def uncorrupted(data: SampleData) -> SampleData:
     return replace(data, contaminated=0.0, spoiled_pixels=0.7, corruption="uniform")
 
 
-def _most_rated(data: RatingsData) -> Ratings:
+def _most_rated(data: RatingsData, part: Ratings | None = None) -> Ratings:
+    """The most rated items of a ``part`` of the ratings (None: of all)."""
     whole = ratings_of(replace(data, top_items=None))
-    return most_rated(whole, whole, data.top_items or whole.n_items)
+    return most_rated(whole if part is None else part, whole, data.top_items or whole.n_items)
 
 
 def _published(data: RatingsData, split_name: str, fraction: float) -> Split:
@@ -144,8 +141,7 @@ def _published(data: RatingsData, split_name: str, fraction: float) -> Split:
         split = loaders.latest_split(data.dataset, fraction)
     if data.top_items is None:
         return split
-    whole = ratings_of(replace(data, top_items=None))
-    train, test = (most_rated(part, whole, data.top_items) for part in (split.train, split.test))
+    train, test = (_most_rated(data, part) for part in (split.train, split.test))
     return replace(split, train=train, test=test)
 
 

@@ -15,6 +15,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pooch
@@ -27,10 +28,7 @@ from dpmc_core.paths import reason
 Progress = Callable[[int, int], None]
 _LEFTOVER_SECONDS = 24 * 3600
 _UNPACKED_LIMIT = 2 * 1024**3  # bytes; the largest set unpacks to 0.9 GiB
-_DAMAGED = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError),
-    *(RuntimeError, NotImplementedError, IndexError),
-)
+_DAMAGED = zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError, IndexError
 
 
 class Cancelled(DownloadError):
@@ -98,24 +96,25 @@ def fetch(
     return record.path()
 
 
+@dataclass
 class _Meter:
     """What pooch wants of a progress bar.
 
     Calls ``progress`` and stops the download when ``cancelled`` says so.
     """
 
-    def __init__(
-        self, title: str, progress: Progress | None, cancelled: Callable[[], bool]
-    ) -> None:
-        self.total, self.done = 0, 0
-        self._title, self._progress, self._cancelled = title, progress, cancelled
+    title: str
+    progress: Progress | None
+    cancelled: Callable[[], bool]
+    total: int = 0
+    done: int = 0
 
     def update(self, n: int) -> None:
         self.done += n
-        if self._cancelled():
-            raise Cancelled(f"{self._title}: download cancelled; nothing was changed.")
-        if self._progress:
-            self._progress(self.done, int(self.total))
+        if self.cancelled():
+            raise Cancelled(f"{self.title}: download cancelled; nothing was changed.")
+        if self.progress:
+            self.progress(self.done, int(self.total))
 
     def reset(self) -> None:
         # pooch resets a bar at the end of a download and refills it in one go

@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def refuse_pickle(path: Path) -> None:
-    """Raise ``DataError`` if the file looks like a Python pickle.
-
-    Reading one runs whatever it says, so none is ever read.
-    """
-    with path.open("rb") as file:
-        start = file.read(2)
-    if start[:1] == b"\x80" or path.suffix.lower() in (".pkl", ".pickle", ".joblib"):
-        raise DataError(
-            f"{path.name} is a Python pickle, which can run any program when it is opened; it "
-            "was not read. Save the data as .mat, .npy or text."
-        )
-
-
 def read_matlab(file: str, read: Any) -> Any:
     """What ``read`` finds in a MATLAB file. Raises ``DataError``."""
     try:
@@ -63,10 +49,16 @@ def read_matlab(file: str, read: Any) -> Any:
 def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
     """The variables called ``names`` of a ``.mat`` file (version 5 to 7.2), in that order.
 
-    Raises ``DataError`` for a pickle, a file that is no MATLAB file (or version 7.3, which is
-    HDF5), or one without the variables.
+    Raises ``DataError`` for a pickle (reading one runs whatever it says, so none is ever read), a
+    file that is no MATLAB file (or version 7.3, which is HDF5), or one without the variables.
     """
-    refuse_pickle(path)
+    with path.open("rb") as file:
+        pickled = file.read(1) == b"\x80"
+    if pickled or path.suffix.lower() in (".pkl", ".pickle", ".joblib"):
+        raise DataError(
+            f"{path.name} is a Python pickle, which can run any program when it is opened; it "
+            "was not read. Save the data as .mat, .npy or text."
+        )
     # sparse arrays; SciPy 1.18 warns where this is left out
     held = read_matlab(path.name, lambda: loadmat(path, spmatrix=False))
     missing = [name for name in names if name not in held]
@@ -80,11 +72,12 @@ def read_variables(path: Path, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 ZEROS = ("missing", "rating")
-_GENRES_100K = (  # of u.item, in the order of u.genre
-    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime"),
-    *("Documentary", "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance"),
-    *("Sci-Fi", "Thriller", "War", "Western"),
-)
+# of u.item, in the order of u.genre
+_GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
+    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
+    "Thriller", "War", "Western",
+)  # fmt: skip
 
 
 def load(name: str, zeros: str = "missing") -> Ratings:
@@ -101,24 +94,23 @@ def load(name: str, zeros: str = "missing") -> Ratings:
             ratings = _sweetrs(record, zeros)
         else:
             ratings = _READERS[record.format](record)
-    expected = record.ratings
-    if "zeros" not in record.options and len(ratings) != expected:
-        raise DataError(
-            f"{record.title}: {len(ratings):,} ratings were read where {expected:,} are "
-            f"expected; the file in {record.place} is cut short or of another version. Fetch the "
-            "dataset again."
-        )
+            if len(ratings) != record.ratings:
+                raise DataError(
+                    f"{record.title}: {len(ratings):,} ratings were read where {record.ratings:,} "
+                    f"are expected; the file in {record.place} is cut short or of another version. "
+                    "Fetch the dataset again."
+                )
     return replace(ratings, public=dict.fromkeys(FACTS, PUBLISHED))
 
 
 def published_split(name: str) -> Split:
     """The u1 split that MovieLens 100K ships: 80,000 training and 20,000 held-out ratings."""
-    if "split" not in entry(name).options:
+    record = entry(name)
+    if "split" not in record.options:
         raise ParameterError(
             "split", "u1", "random for every dataset but ml-100k, which alone ships a u1 split"
         )
-    record, whole = entry(name), load(name)
-    parts = []
+    whole, parts = load(name), []
     for file in ("u1.base", "u1.test"):
         with opened(name):
             rows = _table(record.path() / file, record.format).to_numpy(dtype=np.int64)
@@ -219,10 +211,9 @@ def _table(path: Path, kind: str) -> pd.DataFrame:
     options, columns = _COLUMNS[kind]
     frame = pd.read_csv(path, usecols=columns[:3], **options)
     frame.columns = ["user", "item", "value"]
-    if frame.isna().to_numpy().any():
-        line = int(frame.isna().any(axis=1).to_numpy().argmax()) + 1
+    for row in np.flatnonzero(frame.isna().any(axis=1)):
         raise DataError(
-            f"{path.name}: line {line} is incomplete; the file is cut short. Fetch the dataset "
+            f"{path.name}: line {row + 1} is incomplete; the file is cut short. Fetch the dataset "
             "again."
         )
     return frame
@@ -335,7 +326,7 @@ def _sweetrs(record: Entry, zeros: str) -> Ratings:
     _, users = np.unique(frame["user"].to_numpy(), return_inverse=True)
     products, items = np.unique(frame["product"].to_numpy(dtype=str), return_inverse=True)
     values = frame["value"].to_numpy(dtype=np.float64)
-    keep = ~pd.DataFrame({"u": users, "i": items}).duplicated(keep="last").to_numpy()
+    keep = ~frame.duplicated(["user", "product"], keep="last").to_numpy()
     if zeros == "missing":
         keep &= values > 0
     return Ratings.checked(
@@ -347,7 +338,7 @@ def _sweetrs(record: Entry, zeros: str) -> Ratings:
         low=1.0 if zeros == "missing" else 0.0,
         high=5.0,
         name=f"{record.title} (0 as {'missing' if zeros == 'missing' else 'a rating'})",
-        item_labels=tuple(str(p) for p in products),
+        item_labels=tuple(map(str, products)),
     )
 
 
@@ -415,21 +406,21 @@ def load_samples(
     ``DatasetMissingError`` when its files are not here, ``DataError`` when they are damaged or the
     filter leaves nothing.
     """
-    filtered = chosen or TextFilter()
+    chosen = chosen or TextFilter()
     with opened(name, "images", "documents") as record:
         if record.holds == "images":
             stack, people = IMAGE_READERS[record.format](record)
             samples = Samples.of_images(stack, name=record.title, labels=people)
+            if record.samples and len(samples) != record.samples:
+                raise DataError(
+                    f"{record.title}: {len(samples):,} images were read where {record.samples:,} "
+                    "are expected; the file is of another version."
+                )
         elif record.format == "cai-counts":
-            samples = _cai(record, filtered, term_share, seed)
+            samples = _cai(record, chosen, term_share, seed)
         else:
             texts, labels = _TEXT_READERS[record.format](record, seed)
-            samples = samples_of_texts(texts, name=record.title, chosen=filtered, labels=labels)
-    if record.holds == "images" and record.samples and len(samples) != record.samples:
-        raise DataError(
-            f"{record.title}: {len(samples):,} images were read where {record.samples:,} are "
-            "expected; the file is of another version."
-        )
+            samples = samples_of_texts(texts, name=record.title, chosen=chosen, labels=labels)
     return samples
 
 

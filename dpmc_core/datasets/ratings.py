@@ -70,8 +70,7 @@ class ItemFeatures:
         if len(set(names)) < len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
             raise DataError(f"{where}: the column {twice!r} is there twice.")
-        if not np.isfinite(table).all():
-            item, column = np.argwhere(~np.isfinite(table))[0]
+        for item, column in np.argwhere(~np.isfinite(table)):
             raise DataError(
                 f"{where}: {names[column]} of item {item + 1} is {table[item, column]}; features "
                 "must be finite numbers (0 where nothing is known)."
@@ -242,9 +241,7 @@ class Ratings:
             )
         if scores.size == 0:
             raise DataError(f"{name}: there is no rating in it; at least one is needed.")
-        bad = ~np.isfinite(scores)
-        if bad.any():
-            k = int(np.argmax(bad))
+        for k in np.flatnonzero(~np.isfinite(scores)):
             raise DataError(
                 f"{name}: rating number {k + 1} (user {users[k]}, item {items[k]}) is "
                 f"{scores[k]}; ratings must be finite numbers."
@@ -254,17 +251,14 @@ class Ratings:
         n_users = int(users.max()) + 1 if n_users is None else n_users
         n_items = int(items.max()) + 1 if n_items is None else n_items
         for what, numbers, count in (("user", users, n_users), ("item", items, n_items)):
-            wrong = (numbers < 0) | (numbers >= count)
-            if wrong.any():
-                k = int(np.argmax(wrong))
+            for k in np.flatnonzero((numbers < 0) | (numbers >= count)):
                 raise DataError(
                     f"{name}: rating number {k + 1} has {what} {numbers[k]}; allowed are 0 to "
                     f"{count - 1}."
                 )
         pairs = np.sort(users.astype(np.int64) * n_items + items)
-        twice = pairs[1:] == pairs[:-1]
-        if twice.any():
-            user, item = divmod(int(pairs[int(np.argmax(twice))]), n_items)
+        for pair in pairs[1:][pairs[1:] == pairs[:-1]]:
+            user, item = divmod(int(pair), n_items)
             raise DataError(
                 f"{name}: user {user} rates item {item} more than once; each pair may occur once."
             )
@@ -289,9 +283,8 @@ def most_rated(ratings: Ratings, whole: Ratings, count: int) -> Ratings:
     Who rated is counted without noise: the list of items is public only where the ratings are.
     """
     chosen = np.sort(np.argsort(-whole.per_item, kind="stable")[:count])
-    place = np.full(ratings.n_items, -1, dtype=np.int32)
-    place[chosen] = np.arange(chosen.size)
-    part = ratings.renumbered(place, int(chosen.size))
+    places = places_among(np.arange(ratings.n_items), chosen).astype(np.int32)
+    part = ratings.renumbered(places, chosen.size)
     truth, features, labels = part.truth, part.item_features, part.item_labels
     by = part.public[FACTS[0]]
     return replace(
@@ -307,6 +300,12 @@ def places_of(names: Iterable[str], listed: Sequence[str]) -> IntArray:
     """Where each of ``names`` stands in the list (-1: nowhere), as ``renumbered`` takes it."""
     place = {name: k for k, name in enumerate(listed)}
     return np.array([place.get(name, -1) for name in names], dtype=np.int32)
+
+
+def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> IntArray:
+    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
+    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
+    return np.where(listed[place] == ids, place, -1)
 
 
 def _label(labels: Sequence[str], k: int, what: str) -> str:
@@ -444,14 +443,11 @@ def some_users(split: Split, share: float, seed: int) -> Split:
     rows = split.train.n_users
     order = np.random.default_rng(np.random.SeedSequence([seed, 0x5EA7])).permutation(rows)
     retained = np.sort(order[: number_of_users(share, rows)])
-    row = np.full(rows, -1)
-    row[retained] = np.arange(retained.size)
+    row = places_among(np.arange(rows), retained)
 
     def of(ratings: Ratings) -> Ratings:
         part = ratings.take(row[ratings.users] >= 0)
-        truth = part.truth
-        if truth is not None:
-            truth = replace(truth, left=truth.left[retained])
+        truth = part.truth and replace(part.truth, left=part.truth.left[retained])
         users = row[part.users].astype(np.int32)
         return replace(part, users=users, n_users=retained.size, user_labels=(), truth=truth)
 

@@ -33,11 +33,6 @@ class Places:
     at: IntArray
     given: int
 
-    @classmethod
-    def all_of(cls, count: int) -> "Places":
-        """``count`` places that all hold something."""
-        return cls(np.arange(count), count)
-
     def where(self, filled: BoolArray) -> "Places":
         """Those that are ``filled`` too, one truth for each of ``at``."""
         return Places(self.at[filled], self.given)
@@ -110,7 +105,7 @@ class Samples:
     @property
     def places(self) -> Places:
         """The columns' places among all that were given."""
-        return Places.all_of(len(self)) if self.of is None else self.of
+        return Places(np.arange(len(self)), len(self)) if self.of is None else self.of
 
     def normalised(self, values: Matrix) -> Matrix:
         """``values`` with columns of length 1, or as ``unit_maximum`` has them; each column follows
@@ -152,7 +147,7 @@ class Samples:
         if not retained.any():
             raise DataError(f"{name}: every image is black; at least one pixel must be above 0.")
         values, shape = unit_columns(flat[:, retained]), (stack.shape[1], stack.shape[2])
-        of = Places.all_of(len(retained)).where(retained)
+        of = Places(np.flatnonzero(retained), len(retained))
         samples = cls(values=values, unit="image", name=name, shape=shape, of=of, **about)
         if not blank:
             return samples
@@ -250,7 +245,7 @@ def contaminate(
     its place: what one image holds moves no other. Raises ``DataError`` for text.
     """
     share, pixels = limits.check("contaminated", share), limits.check("spoiled_pixels", pixels)
-    if samples.unit != "image" or sparse.issparse(samples.values):
+    if samples.unit != "image":
         raise DataError("Contamination is for images; these are documents.")
     values, places = np.array(samples.values), samples.places
     rng = np.random.default_rng([seed, 0x0F71])

@@ -144,7 +144,7 @@ def samples_of_texts(
         raise DataError(
             f"{name}: no document holds a word of three letters or more that is not a stop word."
         ) from None
-    words = tuple(str(word) for word in maker.get_feature_names_out())
+    words = tuple(map(str, maker.get_feature_names_out()))
     return samples_of_counts(
         counts, words, chosen=chosen, name=name, texts=tuple(texts), public_words=public, **about
     )

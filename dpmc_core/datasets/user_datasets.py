@@ -91,8 +91,7 @@ def find(name: str) -> UserDataset:
             "a set of this visit; your own data is known only where it was read: choose the "
             "file again on the Datasets page, or give it with --data",
         )
-    mine: UserDataset = dataset
-    return mine
+    return dataset
 
 
 def flags(values: Mapping[str, Any]) -> list[str]:
@@ -113,9 +112,9 @@ def flags(values: Mapping[str, Any]) -> list[str]:
 
 def keywords(values: Mapping[str, Any]) -> str:
     """Arguments of a call in Python; an own ``dataset`` is ``mine``, which ``lines_of`` reads."""
-    own = is_own(values.get("dataset", ""))
     arguments = {name: repr(value) for name, value in values.items()}
-    arguments |= {"dataset": "mine.name"} if own else {}
+    if is_own(values.get("dataset", "")):
+        arguments["dataset"] = "mine.name"
     return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 

@@ -15,8 +15,7 @@ from dpmc_core.completion import FactorModel, fit_baselines
 from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import Profile
-from dpmc_core.datasets.own.given import places_among
-from dpmc_core.datasets.ratings import ItemFeatures, Ratings
+from dpmc_core.datasets.ratings import ItemFeatures, Ratings, places_among
 from dpmc_core.errors import DPMCError
 from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
 from dpmc_core.privacy import Statement, state

@@ -25,8 +25,7 @@ from dpmc_core.arrays import IntArray
 from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.datasets.own.given import places_among
-from dpmc_core.datasets.ratings import Ratings, chances
+from dpmc_core.datasets.ratings import Ratings, chances, places_among
 from dpmc_core.errors import DataError
 from dpmc_core.partitioned.source import Catalogue, Rows, mixed_of, read_rows
 from dpmc_core.paths import whole_file

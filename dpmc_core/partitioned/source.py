@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.datasets.own.given import NOTHING, Given, places_among
+from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.own.table_files import Table, frame_of
 from dpmc_core.datasets.own.table_guesses import guess_ratings
-from dpmc_core.datasets.ratings import hashes, spread_bits
+from dpmc_core.datasets.ratings import hashes, places_among, spread_bits
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.wording import printable
 

@@ -40,14 +40,14 @@ def test_codes_and_counts_are_recognised_and_asked_about(header: bool) -> None:
     assert -10 <= table.ratings.low < table.ratings.high <= 10
     counts = "rated" if header else "column 1"
     for doubt in ("99 stands in", "far from all others (-", f"'{counts}' counts or sums up"):
-        assert doubt in " ".join(table.doubts)
+        assert doubt in str(table.questions)
     assert "are a code for “not rated” (99)" in " ".join(table.notes)
     # of codes that stand nowhere there is nothing to say
     assert "are a code" not in " ".join(read_table(jokes(header), missing="98", without="").notes)
     # the answer may be another, and is not asked again
     answered = read_table(jokes(header), missing="", without="")
     assert (answered.ratings.n_items, answered.ratings.high) == (13, 99)
-    assert (answered.doubts, answered.options()) == ((), {"missing": "", "without": ""})
+    assert (answered.questions, answered.options()) == ((), {"missing": "", "without": ""})
 
 
 @pytest.mark.long
@@ -180,7 +180,7 @@ def test_who_is_a_user_of_a_wide_table_is_asked(
     ]
     table = read_table("\n".join(map(",".join, zip(*columns, strict=True))).encode())
     assert table.ratings.n_users == users
-    (doubt,) = (doubt for doubt in table.doubts if "What is protected" in doubt)
+    (doubt,) = (doubt for doubt in map(str, table.questions) if "What is protected" in doubt)
     assert question in doubt
 
 
@@ -200,8 +200,8 @@ def test_a_column_of_averages_is_no_item(decimals: int, name: str) -> None:
     """However it is called and rounded; rounded to whole numbers only its name tells."""
     means = STARS.mean(axis=1).round(decimals)
     table = read_table(wide_csv(np.column_stack([STARS, means])).replace(b"i6", name.encode()))
-    (doubt,) = table.doubts
-    assert f"{name!r} counts or sums up the other columns: passed over." in doubt
+    (question,) = table.questions
+    assert f"{name!r} counts or sums up the other columns: passed over." in question.text
     assert table.ratings.n_items == 6
 
 
@@ -266,12 +266,12 @@ def test_both_ways_of_a_flat_table_are_told_apart_by_their_pixels(count: int, si
         images = own.read("images", file, data)
         assert images.reading.rows == rows
         assert (len(images.images), images.images.shape) == (count, (side, side))
-        (doubt,) = images.doubts
-        assert f"is read as {count} images of {side}×{side}" in doubt
+        (question,) = images.questions
+        assert f"is read as {count} images of {side}×{side}" in question.text
 
 
 def test_a_stack_is_told_apart_by_its_pixels() -> None:
     faces = faces_like(30, 32)  # fewer images than an image has rows
     for values, doubtful in ((faces, False), (np.moveaxis(faces, 0, 2), True)):
         images = own.read("images", "a.npy", npy(values))
-        assert (len(images.images), bool(images.doubts)) == (30, doubtful)
+        assert (len(images.images), bool(images.questions)) == (30, doubtful)

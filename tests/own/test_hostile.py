@@ -28,7 +28,7 @@ def outcomes(now: Path) -> dict[str, str]:
             try:
                 own.inspect(kind, file, data)
                 whole = own.read(kind, file, data)
-                assert "\n" not in "".join((*whole.notes, *whole.doubts))
+                assert "\n" not in "".join(map(str, (*whole.notes, *whole.questions)))
                 results[name] = "read"
             except DPMCError as error:
                 results[name] = str(error)

@@ -66,16 +66,19 @@ class _Messages:
         return getattr(self._stream or sys.stdout, name)
 
 
+# what each extra brings
 EXTRAS = {
-    **dict.fromkeys(("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"), "data"),
-    **dict.fromkeys(("sklearn", "gensim"), "text"),
-    **dict.fromkeys(("sqlalchemy", "psutil", "threadpoolctl"), "runs"),
-    **dict.fromkeys(("streamlit", "plotly", "starlette", "orjson", "nbformat"), "app"),
-    **dict.fromkeys(("brotli", "fontTools", "spellchecker"), "app"),
-    **dict.fromkeys(("matplotlib", "ipykernel"), "notebooks"),
-    "distributed": "cluster",
-    "psycopg": "postgres",
-}
+    "data": ("pandas", "pooch", "requests", "pyarrow", "PIL", "skimage"),
+    "text": ("sklearn", "gensim"),
+    "runs": ("sqlalchemy", "psutil", "threadpoolctl"),
+    "app": (
+        "streamlit", "plotly", "starlette", "orjson", "nbformat", "brotli", "fontTools",
+        "spellchecker",
+    ),
+    "notebooks": ("matplotlib", "ipykernel"),
+    "cluster": ("distributed",),
+    "postgres": ("psycopg",),
+}  # fmt: skip
 
 
 MAIN_HELP = (
@@ -116,11 +119,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # closed by the caller
             sys.stdout.flush()
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is None:
-            raise
-        needs = f"this needs {error.name}, which is not installed"
-        return _failed(f"{needs}: pip install 'dpmc-lab[{extra}]'.", words)
+        package = (error.name or "").partition(".")[0]
+        for extra, packages in EXTRAS.items():
+            if package in packages:
+                needs = f"this needs {error.name}, which is not installed"
+                return _failed(f"{needs}: pip install 'dpmc-lab[{extra}]'.", words)
+        raise
     except DPMCError as error:
         return _failed(str(error), words)
     except KeyboardInterrupt:
@@ -151,18 +155,14 @@ def _failed(message: str, words: Sequence[str]) -> int:
     return 2
 
 
-def _called() -> str:
-    """What was typed before the command."""
-    return "dpmc" if Path(sys.argv[0]).stem == "dpmc" else "python -m dpmc_core"
-
-
 def _nothing_more() -> None:
     """Let what is still to be written go nowhere: at the end Python writes it by itself."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(words: Sequence[str]) -> Parser:
-    parser = Parser(prog=_called(), description=MAIN_HELP)
+    typed = "dpmc" if Path(sys.argv[0]).stem == "dpmc" else "python -m dpmc_core"
+    parser = Parser(prog=typed, description=MAIN_HELP)
     parser.add_argument("--version", action="version", version=f"dpmc_core {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     named = next((word for word in words if not word.startswith("-")), "")
@@ -184,16 +184,15 @@ _EVERY = 2.0  # seconds between lines
 class Progress:
     """A line on standard error now and then: what is done, and how many of how many partitions."""
 
-    def __init__(self) -> None:
-        self._began = self._said = time.monotonic()
-        self._doing = ""
+    _doing = ""
+    _began = _shown = 0.0  # set by the first call
 
     def __call__(self, doing: str, done: int, of: int) -> None:
         now = time.monotonic()
         if doing != self._doing:
-            self._doing, self._began, self._said = doing, now, now
-        if now - self._said >= _EVERY:
-            self._said = now
+            self._doing, self._began, self._shown = doing, now, now
+        if now - self._shown >= _EVERY:
+            self._shown = now
             say(f"{doing}: {done} of {of} partitions, {now - self._began:.0f} s")
 
 

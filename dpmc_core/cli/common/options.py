@@ -98,6 +98,15 @@ def add_parameters(
         group.add_argument(flag, metavar=metavar, type=kind, help=text)
 
 
+def add_words(group: Any, *options: tuple[str, str, str]) -> None:
+    """Flags that take a word: each with what stands for it in help, and what it is."""
+    for flag, metavar, text in options:
+        group.add_argument(flag, metavar=metavar, help=text)
+
+
+SCHEDULER = ("--scheduler", "ADDRESS", "a Dask cluster's scheduler, as tcp://host:8786")
+
+
 def add_number(
     group: Any, name: str, limit: str | Limit, default: float | None = None, meaning: str = ""
 ) -> None:
@@ -130,12 +139,11 @@ def add_spec(
     chosen = next((word for word in argv if word in cards), "")
     dataset = after("--dataset", argv)
     mine = [cards[chosen]] if chosen else list(cards.values())
-    sets = [dataset] if dataset in names(*holds) else list(names(*holds))
+    sets = names(*holds)
     run = parser.add_argument_group("run")
-    if "recommend" in tasks and (not chosen or "recommend" in cards[chosen].tasks):
-        run.add_argument("--task", metavar="NAME", help="one of rate, recommend (rate)")
-    else:
-        run.add_argument("--task", help=argparse.SUPPRESS)
+    recommends = "recommend" in tasks and any("recommend" in card.tasks for card in mine)
+    text = "one of rate, recommend (rate)" if recommends else argparse.SUPPRESS
+    add_words(run, ("--task", "NAME", text))
     seed = parameters(RunSpec)["seed"].parse
     run.add_argument("--seed", metavar="X", type=seed, help=f"{LIMITS['seed'].meaning} (0)")
     text = (
@@ -144,23 +152,19 @@ def add_spec(
     run.add_argument("--secret", action="store_const", const=True, help=text)
     text = "beside secret noise: what is held out (0)"
     run.add_argument("--split-seed", metavar="X", type=seed, help=text)
-    run.add_argument("--spec", metavar="JSON", help="a spec as JSON; other options change it")
+    add_words(run, ("--spec", "JSON", "a spec as JSON; other options change it"))
     data = parser.add_argument_group("data")
-    text = argparse.SUPPRESS if only else one_of(names(*holds))
-    data.add_argument("--dataset", metavar="NAME", help=text)
-    params = _of(config_of(name) for name in names(*holds))
-    shown = ["test_fraction"] if only else _of(config_of(name) for name in sets)
+    add_words(data, ("--dataset", "NAME", argparse.SUPPRESS if only else one_of(sets)))
+    params = _of(map(config_of, sets))
+    shown = ["test_fraction"] if only else params
+    if dataset in sets and not only:
+        shown = parameters(config_of(dataset))
     add_parameters(data, params, shown)
     noise = parser.add_argument_group("noise")
-    noise.add_argument(
-        "--mechanism",
-        metavar="NAME",
-        help=one_of(MECHANISMS) + " (none)"
-        if any(card.noise for card in mine)
-        else argparse.SUPPRESS,
-    )
-    amounts = {"epsilon", "alpha", "delta", *(kind.amount() for c in mine for kind in c.noise)}
-    add_parameters(noise, _NOISE, amounts if any(card.noise for card in mine) else ())
+    amounts = {kind.amount() for card in mine for kind in card.noise}
+    text = one_of(MECHANISMS) + " (none)" if amounts else argparse.SUPPRESS
+    add_words(noise, ("--mechanism", "NAME", text))
+    add_parameters(noise, _NOISE, amounts and {"epsilon", "alpha", "delta", *amounts})
     group = parser.add_argument_group(
         mine[0].title if chosen else "algorithm", mine[0].origin if chosen else None
     )
@@ -172,7 +176,7 @@ def add_spec(
 def add_out(parser: argparse.ArgumentParser) -> None:
     """The option ``--out``."""
     text = "a new folder for what is released: model, names, ledger and statement"
-    parser.add_argument("--out", metavar="FOLDER", help=text)
+    add_words(parser, ("--out", "FOLDER", text))
 
 
 def released(spec: RunSpec, arguments: argparse.Namespace, progress: Callable[[Any], str]) -> Any:
@@ -223,9 +227,10 @@ def spec_of(arguments: argparse.Namespace, tasks: Sequence[str], own: str | None
     Raises ``ParameterError``.
     """
     cards = of_task(*tasks)
-    given = {n: v for n, v in vars(arguments).items() if v is not None and n in known_names()}
-    typed = {name: None if value is _NONE else value for name, value in given.items()}
-    typed.pop("algorithm", None)
+    typed = {
+        name: None if value is _NONE else value
+        for name, value in options_of(arguments, known_names() - {"algorithm"}).items()
+    }
     name = arguments.algorithm
     base = RunSpec.from_json(arguments.spec) if arguments.spec else None
     if base is not None and base.task not in tasks:

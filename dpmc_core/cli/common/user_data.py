@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from dpmc_core.cli.common.options import refuse, say
+from dpmc_core.cli.common.options import add_words, refuse, say
 from dpmc_core.datasets import own, user_datasets
 from dpmc_core.datasets.own.sets import MOST_MEGABYTES
 from dpmc_core.errors import ParameterError, check_choice
@@ -31,19 +31,15 @@ def add_read(parser: argparse.ArgumentParser, text: str = READ) -> None:
 def add_data(parser: argparse.ArgumentParser, *kinds: str) -> None:
     """The options, for files that hold one of ``kinds``."""
     endings = sorted({ending for kind in kinds for ending in own.KINDS[kind]})
-    parser.add_argument(
-        "--data",
-        metavar="FILE",
-        help=f"your own {' or '.join(kinds)}: {', '.join(endings)}, at most {MOST_MEGABYTES} MB",
-    )
+    text = f"your own {' or '.join(kinds)}: {', '.join(endings)}, at most {MOST_MEGABYTES} MB"
+    add_words(parser, ("--data", "FILE", text))
     add_read(parser)
     if "ratings" in kinds:
-        parser.add_argument(
-            "--items",
-            metavar="FILE",
-            help="beside --data: the public list of items, a table whose first column names them; "
-            "others hold public numbers about them, for --item-features shrink",
+        text = (
+            "beside --data: the public list of items, a table whose first column names them; "
+            "others hold public numbers about them, for --item-features shrink"
         )
+        add_words(parser, ("--items", "FILE", text))
 
 
 @contextmanager

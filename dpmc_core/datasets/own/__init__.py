@@ -4,7 +4,7 @@ Ratings from tables, documents from text, images from archives and arrays, and t
 a hostile file from doing harm.
 """
 
-from dpmc_core.datasets.own.public import ItemTable, read_item_table, with_items
+from dpmc_core.datasets.own.public import read_item_table, with_items
 from dpmc_core.datasets.own.sets import (
     CHOICES,
     KINDS,
@@ -14,14 +14,12 @@ from dpmc_core.datasets.own.sets import (
     inspect,
     kind_of,
     read,
-    readable,
 )
 from dpmc_core.datasets.own.table_guesses import Question
 
 __all__ = [
     "CHOICES",
     "KINDS",
-    "ItemTable",
     "OwnSet",
     "Preview",
     "Question",
@@ -30,6 +28,5 @@ __all__ = [
     "kind_of",
     "read",
     "read_item_table",
-    "readable",
     "with_items",
 ]

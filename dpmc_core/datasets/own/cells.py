@@ -112,7 +112,7 @@ def coded(column: pd.Series) -> tuple[IntArray, list[str]]:
     # None is no name; the last is for cells that are empty already
     names = np.array([*(normal(str(one)) or None for one in ids), None], dtype=object)
     again, unique = pd.factorize(names)
-    return again[codes], [str(name) for name in unique]
+    return again[codes], list(unique)
 
 
 def listed(words: Sequence[str], most: int = 8) -> str:

@@ -173,8 +173,7 @@ class Column:
             fits -= 2
         if self.length > 60 or self.filled < 0.5:
             fits -= 3
-        fits -= 0.5 * self.small
-        return fits
+        return fits - 0.5 * self.small
 
     def _rating(self) -> float:
         if self.numeric < 0.5 or self.times:
@@ -205,11 +204,11 @@ def column_of(name: str, values: pd.Series) -> Column:
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
     whole = bool(finite.size and (finite % 1 == 0).all())
     rising = bool(whole and len(finite) == len(values) > 2 and (finite[1:] > finite[:-1]).all())
+    texts = held.head(1000).astype("str")
     if values.dtype.kind in "mM":
         times = True
     elif share < 0.5:
-        texts = held.head(1000).astype("str")
-        times = bool(len(texts)) and bool(texts.str.fullmatch(_TIME).mean() > 0.9)
+        times = bool(texts.str.fullmatch(_TIME).mean() > 0.9)
     else:
         seconds = low >= 3e8 and high <= 2.2e9
         epoch = whole and (seconds or (low >= 3e11 and high <= 2.2e12)) and not of_id
@@ -220,5 +219,5 @@ def column_of(name: str, values: pd.Series) -> Column:
         low=low, high=high, whole=whole, rising=rising,
         consecutive=rising and bool((finite[1:] == finite[:-1] + 1).all()),
         times=times or (role == "time" and share < 0.5),
-        length=float(held.head(1000).astype("str").str.len().mean()) if len(held) else 0.0,
+        length=float(texts.str.len().mean()) if len(held) else 0.0,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.ratings import FACTS
 from dpmc_core.errors import DataError
 from dpmc_core.wording import counted
@@ -66,9 +66,3 @@ class Given:
 
 
 NOTHING = Given()
-
-
-def places_among(ids: NDArray[Any], listed: NDArray[Any]) -> IntArray:
-    """Where each of ``ids`` is among the sorted ids ``listed``; −1 where it is not."""
-    place = np.minimum(np.searchsorted(listed, ids), len(listed) - 1)
-    return np.where(listed[place] == ids, place, -1)

@@ -36,9 +36,9 @@ MOST_NUMBERS = 30_000_000
 MOST_PIXELS = 16_000_000
 # what brings pictures of the EXIF orientations 2 to 8 upright
 _TURNS = (
-    *("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM"),
-    *("TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"),
-)
+    "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE",
+    "ROTATE_90",
+)  # fmt: skip
 _scipy_io: Any = io  # its stubs know paths only; it reads streams as well
 LARGEST = 128
 ROWS = {"images": "one image a row", "pixels": "one image a column"}
@@ -79,48 +79,46 @@ class ImagesReading:
         object.__setattr__(self, "side", int(side))
 
 
-def guess_images(file: str, data: bytes) -> tuple[ImagesReading, dict[str, str]]:
-    """How ``data`` is probably meant, and by field what a person should look at."""
+def guess_images(file: str, data: bytes) -> tuple[ImagesReading, str]:
+    """How ``data`` is probably meant, and what a person should look at in its ``rows``."""
     if is_archive(file, data):
         sizes = {
             shown_size(open_picture(name, content))
             for name, content in members(file, data, (".png", ".jpg", ".jpeg"))
         }
-        largest = max(max(size) for size in sizes)
-        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), {}
+        largest = max(map(max, sizes))
+        return ImagesReading(side=_SIDE if len(sizes) > 1 or largest > LARGEST else 0), ""
     if data[:6] == npy.MAGIC_PREFIX:
         held = array_in(file, data)
         if held.ndim == 4:
-            return ImagesReading(), {}
-        rows, doubts = _rows(held.shape, "images", lambda: held)
-        return ImagesReading(rows=rows), doubts
+            return ImagesReading(), ""
+        rows, doubt = _rows(held.shape, "images", lambda: held)
+        return ImagesReading(rows=rows), doubt
     shapes = variables_of(file, data)
     name = min(
-        shapes,
-        key=lambda n: (
-            _LIKELY.index(n.lower()) if n.lower() in _LIKELY else len(_LIKELY),
-            -math.prod(shapes[n]),
-        ),
+        shapes, key=lambda n: ((*_LIKELY, n.lower()).index(n.lower()), -math.prod(shapes[n]))
     )
     shape = shapes[name]
     usual = "pixels" if len(shape) == 2 or shape[2] > max(shape[:2]) else "images"
-    rows, doubts = _rows(shape, usual, lambda: variable_in(file, data, name))
+    rows, doubt = _rows(shape, usual, lambda: variable_in(file, data, name))
     order = "columns" if len(shape) == 2 else "rows"
-    return ImagesReading(variable=name, rows=rows, order=order), doubts
+    return ImagesReading(variable=name, rows=rows, order=order), doubt
 
 
-def _rows(
-    shape: tuple[int, ...], usual: str, table: Callable[[], NDArray[Any]]
-) -> tuple[str, dict[str, str]]:
-    """Whether the first side counts images, or the last.
+def _rows(shape: tuple[int, ...], usual: str, table: Callable[[], NDArray[Any]]) -> tuple[str, str]:
+    """Whether the first side counts images, or the last, and what is not sure about that.
 
     Where both may be, neighbouring pixels tell: they are more alike than neighbouring images.
     """
     if len(shape) == 2:
         sides = {"images": math.isqrt(shape[1]), "pixels": math.isqrt(shape[0])}
-        fit = [rows for rows, pixels in zip(ROWS, shape[::-1], strict=True) if _square(pixels)]
+        fit = [
+            rows
+            for rows, pixels in zip(ROWS, shape[::-1], strict=True)
+            if sides[rows] ** 2 == pixels
+        ]
         if len(fit) < 2:
-            return (fit or [usual])[0], {}
+            return (fit or [usual])[0], ""
         held = table()
         rough = {
             rows: _unlike(flat[:_COMPARED].reshape(-1, sides[rows], sides[rows]), (1, 2))
@@ -133,13 +131,13 @@ def _rows(
         unlike = {"images": _unlike(held, (0,)), "pixels": _unlike(held, (2,))}
         rows = "pixels" if usual == "images" else "images"
         if unlike[rows] < _CLEARLY * unlike[usual]:
-            return usual, {}
+            return usual, ""
         n, *image = shape if rows == "images" else (shape[2], *shape[:2])
-    return rows, {
-        "rows": f"A table of {'×'.join(map(str, shape))} is read as {n:,} images of "
+    return rows, (
+        f"A table of {'×'.join(map(str, shape))} is read as {n:,} images of "
         f"{image[0]}×{image[1]} pixels, because neighbouring pixels are more alike that way. If "
         "the images below are noise, choose the other way."
-    }
+    )
 
 
 def _unlike(stack: NDArray[Any], axes: tuple[int, ...]) -> float:
@@ -164,9 +162,9 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
     """
     from PIL import Image
 
-    notes: tuple[str, ...] = ()
+    side = reading.side
     if is_archive(file, data):
-        stack, labels, notes = _pictures(file, data, reading.side)
+        stack, labels, notes = _pictures(file, data, side)
     else:
         labels = ()
         table = (
@@ -176,7 +174,7 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
         )
         stack = _stack(file, table, reading)
         notes = _ON_WHITE if table.ndim == 4 and table.shape[3] == 4 else ()
-        if reading.side and stack.shape[1:] != (reading.side, reading.side):
+        if side and stack.shape[1:] != (side, side):
             if not np.isfinite(stack).all() or stack.min() < 0:
                 raise DataError(
                     f"{file} holds pixels below 0 or without a value; only numbers from 0 on "
@@ -187,16 +185,15 @@ def images_of(file: str, data: bytes, reading: ImagesReading, title: str) -> Sam
             stack = np.stack(
                 [
                     resized(
-                        Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)),
-                        reading.side,
+                        Image.fromarray((255 * x / (float(x.max()) or 1.0)).astype(np.uint8)), side
                     )
                     for x in stack
                 ]
             )
             notes = (
                 *notes,
-                f"Images were brought to {reading.side}×{reading.side} pixels and 256 shades of "
-                "grey, each by its own brightest pixel.",
+                f"Images were brought to {side}×{side} pixels and 256 shades of grey, each by its "
+                "own brightest pixel.",
             )
     if len(stack) < 5:
         raise DataError(f"{file} holds {len(stack)} images as read; at least 5 are needed.")
@@ -275,10 +272,6 @@ def _stack(file: str, table: NDArray[Any], reading: ImagesReading) -> FloatArray
     return stack.transpose(0, 2, 1) if reading.order == "columns" else stack
 
 
-def _square(number: int) -> bool:
-    return math.isqrt(number) ** 2 == number
-
-
 def array_in(file: str, data: bytes) -> NDArray[Any]:
     """The array of a ``.npy`` file, where it is in ``data``. Raises ``DataError``."""
     stream = BytesIO(data)
@@ -340,11 +333,10 @@ def variables_of(file: str, data: bytes) -> dict[str, tuple[int, ...]]:
         )
     variables = read_matlab(file, lambda: _scipy_io.whosmat(BytesIO(data)))
     numeric = re.compile("double|single|u?int(8|16|32|64)|logical")
-    names = [name for name, _, _ in variables]
-    if len(set(names)) < len(names):
+    if len({name for name, _, _ in variables}) < len(variables):
         raise DataError(f"{file} holds two variables of one name; each name may occur once.")
     shapes = {
-        str(name): tuple(int(n) for n in shape)
+        str(name): tuple(map(int, shape))
         for name, shape, kind in variables
         if len(shape) in (2, 3) and numeric.fullmatch(kind) and min(shape) > 1
     }

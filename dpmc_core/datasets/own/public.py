@@ -45,12 +45,11 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
     finite number.
     """
     frame = open_table(file, data).frame
-    first = column_of(str(frame.columns[0]), frame.iloc[:, 0])
+    first = column_of(frame.columns[0], frame.iloc[:, 0])
     if first.role == "row" and first.row_number and frame.shape[1] > 1:
         frame = frame.iloc[:, 1:]
     named, *columns = frame.columns
-    if frame[named].isna().any():
-        row = int(np.argmax(frame[named].isna().to_numpy()))
+    for row in np.flatnonzero(frame[named].isna()):
         raise DataError(f"{file}: row {row + 1} names no item; each row needs a name.")
     places, labels = numbered(frame[named])
     if len(labels) < len(frame):
@@ -65,9 +64,9 @@ def read_item_table(file: str, data: bytes) -> ItemTable:
         )
     features = None
     if columns:
-        features = ItemFeatures.checked([str(c) for c in columns], values, len(labels), file)
+        features = ItemFeatures.checked(columns, values, len(labels), file)
     digest = hashlib.blake2b(data).digest()
-    return ItemTable(file=file, heading=str(named), labels=labels, features=features, digest=digest)
+    return ItemTable(file=file, heading=named, labels=labels, features=features, digest=digest)
 
 
 def with_items(mine: OwnSet, table: ItemTable) -> OwnSet:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from dpmc_core.config import Settings
 from dpmc_core.datasets.catalogue import Entry
 from dpmc_core.datasets.own.archive import members
@@ -56,7 +54,6 @@ class Preview:
     """
 
     file: str
-    kind: str
     reading: Reading
     questions: tuple[Question, ...] = ()
     columns: tuple[str, ...] = ()
@@ -108,24 +105,16 @@ class OwnSet:
         return self.entry.name
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """The sentences that are asked."""
-        return tuple(question.text for question in self.questions)
-
-    @property
     def megabytes(self) -> float:
         """What it holds, roughly, without what is worked out of it."""
-        size = 0
+        size, numbers = 0, self.images.numbers if self.images is not None else ()
         if self.ratings is not None:
-            held = self.ratings
-            size += sum(numbers.nbytes for numbers in held.numbers)
+            held, numbers = self.ratings, self.ratings.numbers
             size += sum(60 + len(name) for name in (*held.user_labels, *held.item_labels))
             size += 0 if held.item_features is None else held.item_features.values.nbytes
-        if self.images is not None:
-            size += int(np.asarray(self.images.values).nbytes)
         if self.documents is not None:
             size += sum(60 + 2 * len(text) for text in self.documents.texts)
-        return size / 1e6
+        return (size + sum(array.nbytes for array in numbers)) / 1e6
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """``make()``, or what it gave before for this ``key``: a cache that belongs to the set."""
@@ -134,8 +123,7 @@ class OwnSet:
             while len(self._worked_out) >= _KEPT:
                 self._worked_out.pop(next(iter(self._worked_out)), None)
             self._worked_out[key] = value
-        result: T = self._worked_out[key]
-        return result
+        return self._worked_out[key]
 
     def samples(self, chosen: TextFilter) -> Samples:
         """Its images, or its documents through the filter ``chosen``.
@@ -199,11 +187,7 @@ class OwnSet:
 
 CHOICES = {
     kind: tuple(f.name for f in fields(reading))
-    for kind, reading in (
-        ("ratings", RatingsReading),
-        ("documents", DocumentsReading),
-        ("images", ImagesReading),
-    )
+    for kind, reading in zip(KINDS, (RatingsReading, DocumentsReading, ImagesReading), strict=True)
 }
 
 
@@ -233,13 +217,13 @@ def inspect(kind: str, file: str, data: bytes, **choices: Any) -> Preview:
     Raises ``DataError`` for what cannot be read at all, ``ParameterError`` for a wrong choice.
     """
     reading, questions, table = guess(kind, file, data, choices)
-    about: JsonObject = {"file": file, "kind": kind, "questions": questions}
+    about: JsonObject = {"file": file, "questions": questions}
     if kind == "images" and file.lower().endswith(".mat"):
         about["variables"] = tuple(variables_of(file, data))
     if table is not None:
         frame = table.frame
         head = frame.iloc[:8, :12].astype(str).apply(lambda column: column.str[:_SHOWN])
-        about |= {"columns": tuple(map(str, frame.columns)), "head": head, "rows": len(frame)}
+        about |= {"columns": tuple(frame.columns), "head": head, "rows": len(frame)}
     return Preview(reading=reading, **about)
 
 
@@ -254,19 +238,17 @@ def guess(
     for name in choices:
         check_choice("read", name, CHOICES[kind])
     reading: Reading
-    table: Table | None = None
+    table, questions = None, tuple[Question, ...]()
     if kind == "ratings":
         given = RatingsReading(**choices)
         table = open_table(file, data, given.separator, given.header)
         reading, questions = guess_ratings(table, {name: getattr(given, name) for name in choices})
     elif kind == "documents":
-        reading, frame = guess_documents(file, data)
-        table, questions = None if frame is None else Table(frame=frame), ()
+        reading, table = guess_documents(file, data)
     else:
-        reading, doubts = guess_images(file, data)
-        questions = tuple(
-            Question(name, text) for name, text in doubts.items() if name not in choices
-        )
+        reading, doubt = guess_images(file, data)
+        if doubt and "rows" not in choices:
+            questions = (Question("rows", doubt),)
     return replace(reading, **choices), questions, table
 
 
@@ -297,9 +279,11 @@ def read(
         name=name, title=title, summary=f"From your file {file[-80:]}.", kind="own", holds=kind,
         terms=TERMS, citation="none", files=(file,), **facts,
     )  # fmt: skip
+    hasher = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
+    hasher.update(repr(reading).encode("utf-8", "surrogatepass"))
     return OwnSet(
         entry=entry, file=file, reading=reading, given=tuple(choices), notes=notes,
-        questions=questions, digest=_digest(entry.name, data, reading), **content,
+        questions=questions, digest=hasher.digest(), **content,
     )  # fmt: skip
 
 
@@ -321,13 +305,7 @@ def _content(
     return {"images": images}, facts, images.notes
 
 
-def _digest(name: str, data: bytes, reading: Reading) -> bytes:
-    hasher = hashlib.blake2b(data, key=hashlib.blake2b(name.encode()).digest())
-    hasher.update(repr(reading).encode("utf-8", "surrogatepass"))
-    return hasher.digest()
-
-
-def kind_of(file: str, data: bytes, kinds: Sequence[str] = tuple(KINDS)) -> str:
+def kind_of(file: str, data: bytes, kinds: Sequence[str]) -> str:
     """Which of ``kinds`` the file holds: by its ending, and where several fit by its content."""
     fit = [kind for kind in kinds if file.lower().rpartition(".")[2] in KINDS[kind]]
     if "images" in fit and len(fit) > 1:

@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, pairwise, zip_longest
+from itertools import compress, islice, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
+from dpmc_core.config import Settings
 from dpmc_core.datasets.own.cells import is_number, normal, number
 from dpmc_core.datasets.own.columns import role_of
 from dpmc_core.errors import DataError, DPMCError
@@ -35,17 +36,16 @@ def open_table(file: str, data: bytes, separator: str = "", header: str = "") ->
     Raises ``DataError`` for what is no table, and for one with more than 5 million rows, 20,000
     columns or 30 million cells.
     """
-    import pandas as pd
-
     table = (
         Table(frame=_parquet(file, data))
         if data[:4] == b"PAR1"
         else _text(file, data, separator, header)
     )
     frame = table.frame
-    frame.columns = pd.Index(_names(list(frame.columns)))
-    if frame.shape[1] > MOST_COLUMNS or frame.shape[0] > MOST_ROWS or frame.size > MOST_CELLS:
-        raise DataError(_too_large(file, *frame.shape))
+    frame.columns = _names(list(frame.columns))
+    rows, columns = frame.shape
+    if columns > MOST_COLUMNS or rows > MOST_ROWS or frame.size > MOST_CELLS:
+        raise DataError(_too_large(file, rows, columns))
     if frame.empty:
         raise DataError(f"{file} holds no row; a table with at least one is needed.")
     return table
@@ -58,13 +58,10 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
     try:
         opened = pq.ParquetFile(io.BytesIO(data))
         metadata = opened.metadata
+        rows, columns = metadata.num_rows, metadata.num_columns
         size = sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
-        if (
-            metadata.num_rows > MOST_ROWS
-            or metadata.num_columns > MOST_COLUMNS
-            or size > 8 * MOST_CELLS
-        ):
-            raise DataError(_too_large(file, metadata.num_rows, metadata.num_columns))
+        if rows > MOST_ROWS or columns > MOST_COLUMNS or size > 8 * MOST_CELLS:
+            raise DataError(_too_large(file, rows, columns))
         for kind in opened.schema_arrow.types:
             refused = pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary
             if any(of_kind(kind) for of_kind in refused):
@@ -74,6 +71,8 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         table = opened.read()
         table.validate(full=True)  # text that is no text would fail later, anywhere
         return frame_of(table)
+    except DataError:
+        raise
     except (
         pa.ArrowException,
         OSError,
@@ -83,8 +82,6 @@ def _parquet(file: str, data: bytes) -> pd.DataFrame:
         OverflowError,
         RuntimeError,
     ) as error:
-        if isinstance(error, DataError):
-            raise
         raise DataError(f"{file} cannot be read as a Parquet file ({_short(error)}).") from None
 
 
@@ -143,13 +140,13 @@ def decoded(file: str, data: bytes) -> str:
 def _names(given: list[object]) -> list[str]:
     """Column names as text, numbered where there are none, all different."""
     out: dict[str, None] = {}
-    used: dict[str, int] = {}
+    used = Counter[str]()
     for k, name in enumerate(given):
-        label = normal(str(name)) if not isinstance(name, int) else f"column {k + 1}"
+        label = "" if isinstance(name, int) else normal(str(name))
         label = plain = label or f"column {k + 1}"
         while label in out:
-            used[plain] = used.get(plain, 1) + 1
-            label = f"{plain} ({used[plain]})"
+            used[plain] += 1
+            label = f"{plain} ({used[plain] + 1})"
         out[label] = None
     return list(out)
 
@@ -169,7 +166,7 @@ def _too_large(file: str, rows: int, columns: int) -> str:
 SEPARATORS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "colons": "::", "blank": " "
 }  # fmt: skip
-HEADERS = {"yes": "names of columns", "no": "values"}
+HEADERS = ("yes", "no")  # whether the first row names the columns
 _IN_FOR_COLONS = "\x1f"  # one character, where two separate
 _HEAD, _LONG_HEAD, _LINES = 200_000, 5_000_000, 200  # characters, lines by which it is chosen
 _BLOCK = re.compile(r"\d+: *")  # a line of its own: what the lines below it are about
@@ -234,10 +231,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     )
     text, mark = _single(text, best.separator)
     quoted, widest = _quotes(text, mark, best)
+    marks = _marks(mark, quoted)
     if not widest:
-        _refuse(file, text, mark, quoted, len(text), best.across)
+        _refuse(file, text, marks, len(text), best.across)
         raise DataError(f"{file} holds no row; a table with at least one is needed.")
-    ends, rows = zip(*islice(_rows(text, mark, quoted), _LINES), strict=True)
+    ends, rows = zip(*islice(_rows(text, marks), _LINES), strict=True)
     begin = _begin(rows, best.across)
     if best.across > 1 and (blocks := [row[0] for row in rows if _BLOCK.fullmatch("".join(row))]):
         raise DataError(
@@ -247,19 +245,23 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
     first, below = rows[begin], rows[begin + 1 :]
     names_of_rows = len(first) == best.across - 1 and begin + 1 < len(rows)
     seems, sure = ("yes", True) if names_of_rows else _headed(first, below)
-    headed = (header or seems) == "yes"
+    choices = {"separator": near} if len(near) > 1 else {}
+    if not sure and not header:
+        choices["header"] = (seems, "no" if seems == "yes" else "yes")
+    header = header or seems
+    headed = header == "yes"
     trailing = all(not row[-1] for row in below)
     if names_of_rows:
         first = [*first, ""] if trailing else ["", *first]
-    skip = ends[begin] if headed else (ends[begin - 1] if begin else 0)
+    skip = (0, *ends)[begin + headed]  # lines down to where the values begin
     if widest > best.across:
-        _refuse(file, text, mark, quoted, skip, best.across)
+        _refuse(file, text, marks, skip, best.across)
     try:
-        frame = _frame(text, mark, quoted, skip, best.across, below if headed else rows[begin:])
+        frame = _frame(text, marks, skip, best.across, below if headed else rows[begin:])
     except ValueError as error:  # pandas' own are
         if "EOF inside string" not in str(error):
             raise
-        line = _refuse(file, text, mark, quoted, skip, best.across)
+        line = _refuse(file, text, marks, skip, best.across)
         raise DataError(
             f"{file}: a quote is opened in line {line} and never closed: close it, or take it out."
         ) from None
@@ -280,15 +282,11 @@ def parse(file: str, text: str, separator: str = "", header: str = "") -> Table:
             f"Quotes are read as letters: not all are in pairs (the first: line {line}). A name "
             "with one too many is another name: if that is a slip, correct the file."
         )
-    choices = {}
-    if len(near) > 1 and not separator:
-        choices["separator"] = near
-    if not sure and not header:
-        choices["header"] = (seems, "no" if headed else "yes")
-    read_as = {"separator": best.separator, "header": "yes" if headed else "no"}
     in_lines = text.rstrip().count("\n") + 1 - skip == len(frame)
-    line = skip + 1 if in_lines else 0
-    return Table(frame=frame, **read_as, notes=tuple(notes), near=choices, first=line)
+    return Table(
+        frame=frame, separator=best.separator, header=header, near=choices, notes=tuple(notes),
+        first=skip + 1 if in_lines else 0,
+    )  # fmt: skip
 
 
 def _single(text: str, separator: str) -> tuple[str, str]:
@@ -301,14 +299,14 @@ def _single(text: str, separator: str) -> tuple[str, str]:
     return text, SEPARATORS[separator]
 
 
-def _rows(text: str, mark: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: str, marks: Settings) -> Iterator[tuple[int, list[str]]]:
     """The rows that hold something, each with the number of the line in which it ends."""
     # lines end at LF, CRLF and CR, and nowhere else
-    reader = csv.reader(io.StringIO(text, newline=""), **_marks(mark, quoted))
+    reader = csv.reader(io.StringIO(text, newline=""), **marks)
     return ((reader.line_num, row) for row in reader if any(map(str.strip, row)))
 
 
-def _marks(mark: str, quoted: bool) -> dict[str, Any]:
+def _marks(mark: str, quoted: bool) -> Settings:
     """As the csv module and pandas both call it."""
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     return {"delimiter": mark, "quoting": quoting, "skipinitialspace": True}
@@ -320,7 +318,7 @@ def _form(head: str, separator: str, quoted: bool, cut: bool) -> _Form:
     across, share, typed = 1, 0.0, 0
     rows: list[list[str]] = []
     with suppress(csv.Error):  # those before it tell enough
-        rows.extend(row for _, row in islice(_rows(head, mark, quoted), _LINES))
+        rows.extend(row for _, row in islice(_rows(head, _marks(mark, quoted)), _LINES))
     rows = rows[:-1] if cut and len(rows) < _LINES else rows
     if rows:
         across, times = max(Counter(map(len, rows)).items(), key=lambda pair: pair[::-1])
@@ -352,7 +350,7 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
     widths = {}
     for quoted in (True, False) if '"' in text else (True,):
         try:
-            widths[quoted] = Counter(len(row) for _, row in _rows(text, mark, quoted))
+            widths[quoted] = Counter(len(row) for _, row in _rows(text, _marks(mark, quoted)))
         except csv.Error:
             widths[quoted] = Counter()
     held, letters = widths[True], widths.get(False, Counter[int]())
@@ -369,13 +367,13 @@ def _quotes(text: str, mark: str, form: _Form) -> tuple[bool, int]:
     return quoted, max(widths[quoted], default=0)
 
 
-def _refuse(file: str, text: str, mark: str, quoted: bool, skip: int, across: int) -> int:
+def _refuse(file: str, text: str, marks: Settings, skip: int, across: int) -> int:
     """Raise ``DataError`` for the first row below line ``skip`` that has too many cells, and where
     one cannot be read; else return the line in which the last row begins.
     """
     at = begin = 0
     try:
-        for at, row in _rows(text.rstrip("\r\n"), mark, quoted):
+        for at, row in _rows(text.rstrip("\r\n"), marks):
             begin = at - sum(cell.count("\n") for cell in row)
             if len(row) > across and at > skip:
                 lines = f"line {at} has"
@@ -426,13 +424,8 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
         not of_name and bool(cell.strip()) and share > 0.8
         for cell, of_name, share in zip(first, numeric, shares, strict=False)
     )
-    named = [number(cell) for cell in first if is_number(cell)]
-    values = [
-        number(cell)
-        for row in below
-        for cell, of_name in zip(row, numeric, strict=False)
-        if of_name and is_number(cell)
-    ]
+    named = [number(cell) for cell in compress(first, numeric)]
+    values = [number(cell) for row in below for cell in compress(row, numeric) if is_number(cell)]
     apart = len(named) >= 3 and len(set(named)) == len(named) and bool(values)
     counts_up = apart and all(b - a == 1 for a, b in pairwise(named))
     beyond = apart and min(named) > max(values)
@@ -445,7 +438,7 @@ def _headed(first: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[str, 
 
 
 def _frame(
-    text: str, mark: str, quoted: bool, skip: int, across: int, head: Sequence[Sequence[str]]
+    text: str, marks: Settings, skip: int, across: int, head: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     """The cells below line ``skip``."""
     import pandas as pd
@@ -462,7 +455,7 @@ def _frame(
     }
     return pd.read_csv(
         lines,
-        **_marks(mark, quoted),
+        **marks,
         header=None,
         names=list(range(across)),
         dtype={k: str for k in range(across) if k not in rated},

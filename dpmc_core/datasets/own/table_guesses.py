@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def guess_ratings(
     # "film 1", "film 2" … are names of items, and none says "an item"
     stem, index = _common_stem(frame.columns), str(given.get("index", ""))
     looked_at = [
-        name for k, name in enumerate(map(str, frame.columns))
+        name for k, name in enumerate(frame.columns)
         if name != index and (k < FEW or role_of(name)[0] == "user")
     ]  # fmt: skip
     columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
@@ -120,23 +121,22 @@ def guess_ratings(
         ),
         key=lambda guess: -guess.score,
     )  # fmt: skip
-    best, *others = guesses
+    best = guesses[0]
     questions = list(best.questions)
-    near = [one.reading.layout for one in others if best.score - one.score < 2]
-    if near:
-        question = f"The table is read as {LAYOUTS[best.reading.layout]}; it could as well be "
-        question += " or ".join(LAYOUTS[layout] for layout in near) + ": check it."
+    near = [one.reading.layout for one in guesses if best.score - one.score < 2]
+    if near[1:]:
+        question = f"The table is read as {LAYOUTS[near[0]]}; it could as well be "
+        question += " or ".join(LAYOUTS[layout] for layout in near[1:]) + ": check it."
         questions = [one for one in questions if one.field != "layout"]
-        questions.append(Question("layout", question, (best.reading.layout, *near)))
+        questions.append(Question("layout", question, tuple(near)))
     if index not in ("", "none"):
         best = replace(best, reading=replace(best.reading, index=index))
     reading, more = _beside(table, best)
     low, high = given.get("low"), given.get("high")
     if low is not None and high is not None and "missing" not in given:
         # where the scale is given, nobody's ratings decide what says "not rated"
-        codes = tuple(code for code in CODES if not low <= code <= high)
-        reading = replace(reading, missing=codes)
-        more = [question for question in more if question.field != "missing"]
+        given["missing"] = tuple(code for code in CODES if not low <= code <= high)
+        reading = replace(reading, missing=given["missing"])
     for name, choices in table.near.items():
         what = "separator of cells" if name == "separator" else "first line as names of columns"
         text = f"The {what} is taken as {choices[0]!r}, and could be {choices[1]!r}: check it."
@@ -148,7 +148,7 @@ def guess_ratings(
 def columns_of(frame: pd.DataFrame, reading: RatingsReading) -> dict[str, str]:
     """The column of each role: user, item, rating, time and row number, as far as there is one."""
     roles = {"user": reading.user, "item": reading.item, "rating": reading.value}
-    columns = [column_of(str(c), frame[c]) for c in frame.columns[:FEW]]
+    columns = [column_of(c, frame[c]) for c in frame.columns[:FEW]]
     free = [one for one in columns if one.name not in roles.values()]
     roles["time"] = next((one.name for one in free if one.times), "")
     numbered = reading.index or next((one.name for one in free if one.row_number), "")
@@ -168,10 +168,8 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         if name in names and (k < _MOST_CONVERTED or kind.kind in NUMBERS)
     ]  # fmt: skip
     cells = numbers_of(frame[able]).dropna(axis="columns", how="all")
-    totals: tuple[str, ...] = ()
-    if key in frame.columns:
-        # in a long table only names tell: a row says one number
-        totals = total_rows(frame[key], cells)
+    # in a long table only names tell: a row says one number
+    totals = total_rows(frame[key], cells) if key in frame.columns else ()
     if totals:
         questions.append(
             Question(
@@ -201,13 +199,14 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
             f"{listed([*map(short, part)])} {why}: passed over." for part, why in reasons if part
         ]
         every = (*reading.without, *sums, *away)
-        near = [tuple(c for c in every if c not in part) for part, _ in reasons]
-        none = tuple(c for c in every if c not in {*guess.about, *sums, *away})
-        if every != none:
+        if sentences:
             sentences.append(
                 "If ratings are there, take it out of the list of columns without ratings."
             )
-            choices = dict.fromkeys(map(option_text, (every, *near, none)))
+            choices = dict.fromkeys(
+                option_text(tuple(c for c in every if c not in part))
+                for part in ((), guess.about, sums, away, (*guess.about, *sums, *away))
+            )
             questions.append(Question("without", " ".join(sentences), tuple(choices)))
         reading = replace(reading, without=every)
     values = cells.to_numpy(dtype=np.float64).ravel()
@@ -222,11 +221,10 @@ def _beside(table: Table, guess: Guess) -> tuple[RatingsReading, list[Question]]
         )
     elif held.size and held.min() == 0 and (held == 0).mean() > _ZEROS and len(np.unique(held)) > 3:
         text = (
-            f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: check"
+            f"{100 * (held == 0).mean():.0f} % of the ratings are 0 and are taken as ratings: "
+            "check whether 0 says “not rated”."
         )
-        questions.append(
-            Question("zeros", f"{text} whether 0 says “not rated”.", tuple(ZEROS)[::-1])
-        )
+        questions.append(Question("zeros", text, tuple(ZEROS)[::-1]))
     if ends:
         place = int(np.isin(values, ends).argmax()) // cells.shape[1]
         row = int(cells.index[place])
@@ -275,16 +273,16 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     roles: Any = {name: str(given[name]) for name in ("user", "item", "value") if name in given}
     places = {one.name: k for k, one in enumerate(columns)}
     by_name = {one.name: one for one in columns}
-
     numbered = {one.name: pd.factorize(frame[one.name].head(_PAIRS))[0] for one in columns}
 
     @cache
     def pair(user: str, item: str) -> float:
+        users, items = by_name[user], by_name[item]
         both = numbered[user] * np.int64(_PAIRS) + numbered[item]
-        again = by_name[user].distinct < by_name[user].rows > by_name[item].distinct
+        again = users.distinct < users.rows > items.distinct
         # two columns of small numbers may be ratings, where neither says what it is
-        again &= not all(by_name[name].small and not by_name[name].role for name in (user, item))
-        alone = by_name[user].unique and by_name[user].rows > 5  # nobody rates two
+        again &= not all(one.small and not one.role for one in (users, items))
+        alone = users.unique and users.rows > 5  # nobody rates two
         return 3.0 * again - 4.0 * alone - 8.0 * (1 - len(np.unique(both)) / len(both))
 
     def able(field: str, role: str) -> list[str]:
@@ -293,12 +291,14 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         return sorted(by_name, key=lambda name: -by_name[name].score(role))[:6]
 
     def scored(user: str, item: str, value: str) -> float:
-        if not {user, item} <= by_name.keys() or len({user, item, value}) < 3:
-            return -99.0
-        # who says which column is a user has not said that the user's is an item
-        if any(
-            roles and role not in roles and by_name[name].score(role) < -3
-            for role, name in (("user", user), ("item", item))
+        if (
+            not {user, item} <= by_name.keys()
+            or len({user, item, value}) < 3
+            # who says which column is a user has not said that the user's is an item
+            or any(
+                roles and role not in roles and by_name[name].score(role) < -3
+                for role, name in (("user", user), ("item", item))
+            )
         ):
             return -99.0
         much = by_name[value].score("rating") if value in by_name else -1.0
@@ -314,18 +314,14 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
     if "value" not in roles and not rated:
         values.append("")
     every = {
-        (user, item, value): scored(user, item, value)
-        for user in able("user", "user")
-        for item in able("item", "item")
-        for value in values
+        names: scored(*names)
+        for names in product(able("user", "user"), able("item", "item"), values)
     }
     ranked = sorted(every, key=lambda one: -every[one])
     user, item, value = ranked[0]
     score = every[ranked[0]]
     # many columns as ratings are speak for another layout
     alike = sum(one.small and one.role not in ("other", "time", "row") for one in columns)
-    fits_long = score - 0.5 * min(max(alike - 3, 0), 8)
-    reading = RatingsReading(layout="long", user=user, item=item, value=value)
     if score <= -99:
         if not roles:
             first, last = columns[0].name, columns[-1].name
@@ -365,7 +361,8 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         text = _which("ratings", choices)
     if text:
         questions.append(Question("value", text, choices))
-    return Guess(fits_long, reading, tuple(questions))
+    reading = RatingsReading(user=user, item=item, value=value)
+    return Guess(score - 0.5 * min(max(alike - 3, 0), 8), reading, tuple(questions))
 
 
 def _which(what: str, near: Sequence[str]) -> str:
@@ -395,8 +392,8 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
     of_items = chosen is not None and chosen.role == "item"
     if chosen is not None:
         fits = chosen.role == role
-        score += 2 * chosen.unique + fits - 2 * (not fits and chosen.role not in ("", "row"))
-        score -= 2 * (not chosen.unique and not fits)
+        score += 2 * chosen.unique + fits
+        score -= 2 * (not fits) * ((chosen.role not in ("", "row")) + (not chosen.unique))
     if layout == "turned":
         score -= 6 * (not of_items)
         text = (
@@ -408,12 +405,10 @@ def across(columns: Sequence[Column], layout: str, given: Mapping[str, Any]) -> 
         score -= 4 * of_items
         if len(members) < 3:
             questions.append(Question("layout", _FEW_ITEMS, ("wide", "long")))
-    score -= 2 * (len(columns) < 4)
+    score -= 2 * (len(columns) < 4) + 20 * (len(members) < 2)
     named: Any = {role: key, "index": ids[0] if ids else "", "without": (*times, *ids[1:], *about)}
     reading = RatingsReading(layout=layout, **named)
-    return Guess(
-        score if len(members) > 1 else -20.0 + score, reading, tuple(questions), tuple(about)
-    )
+    return Guess(score, reading, tuple(questions), tuple(about))
 
 
 def _key(
@@ -434,26 +429,26 @@ def _key(
     words.sort(key=lambda one: (one.role != "row", one.role == "other"))
     text = [one.name for one in words if one.numeric < 0.5]
     unique = [one for one in words if one.unique and (one.numeric < 0.5 or one.whole)]
-    numbers = [one for one in able if one.row_number]
+    numbers = [one.name for one in able if one.row_number]
     if unique and (unique[0] is columns[0] or unique[0].numeric < 0.5):
-        near = dict.fromkeys((*(one.name for one in unique), *text, *(n.name for n in numbers)))
+        near = dict.fromkeys((*(one.name for one in unique), *text, *numbers))
         sure = unique[0].of_id and len(near) == 1 and unique[0].name.lower() != "name"
         near[""] = None
-    elif numbers:
-        near = dict.fromkeys((numbers[0].name, *text))
-        sure = not text and (numbers[0].role in ("", "row") or numbers[0].of_id)
     else:
-        near = dict.fromkeys(("", *text))
+        near = dict.fromkeys((numbers[0] if numbers else "", *text))
         sure = not text
     key = next(iter(near))
     if sure:
         return key, []
     by = f"by {short(key)}: no column says that it names users" if key else "by its number"
     by += f", as {short(text[0])} says the same in several rows" if text and not key else ""
-    text_now = (
-        f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items."
-    )
-    return key, [Question("user", text_now, tuple(near))]
+    return key, [
+        Question(
+            "user",
+            f"Each row is taken as one user, {by}. {_CHECK}, and turn the table if rows are items.",
+            tuple(near),
+        )
+    ]
 
 
 def short(name: str) -> str:
@@ -483,7 +478,7 @@ def off_scale(cells: pd.DataFrame) -> tuple[str, ...]:
     away = (middle > top + room) | (middle < bottom - room)
     if away.sum() > 0.3 * some.sum():
         return ()
-    return tuple(str(name) for name in cells.columns[some][away])
+    return tuple(cells.columns[some][away])
 
 
 @np.errstate(all="ignore")  # numbers near the largest differ by infinity, which is far
@@ -499,7 +494,7 @@ def odd_ends(values: FloatArray) -> tuple[float, ...]:
     levels, times = np.unique(np.r_[some, beyond], return_counts=True)
     first, last = _joined(levels, times)
     inner = levels[first : last + 1]
-    away = np.r_[levels[:first], levels[last + 1 :]]
+    away = np.setdiff1d(levels, inner)
     # between 0 and all others may be a low rating
     away = away[(away <= 0) | (away > inner[-1]) | (inner[-1] > max(_HIGH_ENDS))]
     share = np.isin(some, away).mean()
@@ -536,7 +531,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     rated.
     """
     names, table = np.array(cells.columns, dtype=object), cells.to_numpy()
-    named = tuple(name for name in map(str, names) if _TOTALS.fullmatch(normal(name)))
+    named = tuple(name for name in names if _TOTALS.fullmatch(normal(name)))
     if (len(names) < 4 and not named) or len(table) < 5:
         return named
     head = table[:_LOOKED_AT]
@@ -546,7 +541,7 @@ def summaries(cells: pd.DataFrame) -> tuple[str, ...]:
     for missing in (codes, *([code] for code in codes if len(codes) > 1)):
         some = _sum_up(head, missing)
         if some.any():
-            shown = (str(name) for name in names[some & _sum_up(table, missing)][:20])
+            shown = names[some & _sum_up(table, missing)][:20]
             return tuple(dict.fromkeys((*named, *shown)))
     return named
 

@@ -41,6 +41,7 @@ LAYOUTS = {
     "wide": "one user a row, one item a column",
     "turned": "one item a row, one user a column",
 }
+_COLUMNS = ("user", "item", "value")
 ZEROS = {"missing": "missing", "rating": "a rating"}
 _USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
 # other words for how a text becomes a table
@@ -128,13 +129,12 @@ def ratings_of(
     blank = not_rated(rows["value"])
     broken = ~np.isfinite(given) & ~blank
     (users, user_names), (items, item_names) = coded(rows["user"]), coded(rows["item"])
-    nobody = pd.Series((users < 0) | (items < 0), index=rows.index)
+    nobody = (users < 0) | (items < 0)
     if broken.any():
-        first = int(np.argmax(broken.to_numpy()))
         phrases = ("value is no finite number and is", "values are no finite numbers and are")
         notes.append(
             f"{counted(int(broken.sum()), *phrases)} left out "
-            f"(the first: {str(rows['value'].iloc[first])[:40]!r})."
+            f"(the first: {str(rows['value'][broken].iloc[0])[:40]!r})."
         )
     commas = int(decimal_commas(rows["value"]).sum())
     if commas:
@@ -184,8 +184,7 @@ def ratings_of(
         )
     users, user_labels = _ordered(users[keep], user_names)
     items, item_labels = _ordered(items[keep], item_names)
-    values_kept = given[keep].to_numpy(dtype=np.float64)
-    rows = pd.DataFrame({"user": users, "item": items, "value": values_kept})
+    rows = pd.DataFrame({"user": users, "item": items, "value": given[keep].to_numpy()})
     pair = ["user", "item"]
     doubled = int(rows.duplicated(pair).sum())
     if doubled:
@@ -212,7 +211,7 @@ def ratings_of(
             f"{counted(several, 'user', 'users')} are needed."
             + "".join(f" {note}" for note in notes)
         )
-    users, items, values = (rows[name].to_numpy() for name in ("user", "item", "value"))
+    users, items, values = (rows[name].to_numpy() for name in _COLUMNS)
     least, most = float(values.min()), float(values.max())
     public = reading.given
     low, high = public.scale(least, most)
@@ -236,7 +235,7 @@ def _long(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
             "it a file of documents?"
         )
     chosen = (reading.user, reading.item, reading.value)
-    for what, column in zip(("user", "item", "value"), chosen, strict=True):
+    for what, column in zip(_COLUMNS, chosen, strict=True):
         if column or what != "value":
             check_column(frame, what, column)
     if len(set(chosen)) < 3:
@@ -278,13 +277,13 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
         across: pd.Categorical.from_codes(np.tile(np.arange(len(columns)), len(frame)), columns),
         "value": cells.to_numpy(np.float64 if plain else object).ravel(),
     }
-    return pd.DataFrame({name: long_columns[name] for name in ("user", "item", "value")})
+    return pd.DataFrame({name: long_columns[name] for name in _COLUMNS})
 
 
 def check_column(frame: pd.DataFrame, what: str, column: str) -> None:
     """Raise ``ParameterError`` unless the ``column`` that is to be ``what`` is in the table."""
     if column not in frame.columns:
-        shown = listed([str(name)[:40] for name in frame.columns], 12)
+        shown = listed([name[:40] for name in frame.columns], 12)
         raise ParameterError(what, column, f"one of the file's columns: {shown}")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpmc_core.datasets.own.archive import folder_of, is_archive, members
 from dpmc_core.datasets.own.cells import check_choices
-from dpmc_core.datasets.own.table_files import decoded, open_table
+from dpmc_core.datasets.own.table_files import Table, decoded, open_table
 from dpmc_core.datasets.own.tables import check_column
 from dpmc_core.datasets.samples import Places
 from dpmc_core.datasets.text import word_pattern
@@ -61,7 +61,7 @@ class Documents:
     places: Places
 
 
-def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFrame | None]:
+def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, Table | None]:
     """How ``data`` is probably meant, and its table if it is one."""
     if is_archive(file, data):
         return DocumentsReading(part="file"), None
@@ -71,14 +71,15 @@ def guess_documents(file: str, data: bytes) -> tuple[DocumentsReading, pd.DataFr
         return DocumentsReading(
             part="paragraphs" if 0.05 < blank / max(len(lines), 1) < 0.95 else "lines"
         ), None
-    frame = open_table(file, data).frame
+    table = open_table(file, data)
+    frame = table.frame
     # letters, not signs: a time is long and tells nothing
     lengths = {
-        str(c): frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns
+        c: frame[c].head(500).astype(str).str.count(r"[^\W\d_]").mean() for c in frame.columns
     }
-    longest = max(lengths, key=lambda c: lengths[c])
+    longest = max(lengths, key=lengths.__getitem__)
     label = next((c for c in lengths if c.lower().startswith(_LABELS) and c != longest), "")
-    return DocumentsReading(text=longest, label=label), frame
+    return DocumentsReading(text=longest, label=label), table
 
 
 def documents_of(
@@ -93,12 +94,11 @@ def documents_of(
 
     labels: list[str] = []
     if is_archive(file, data):
-        named_texts = [
-            (name, _text(name, content)) for name, content in members(file, data, (".txt",))
-        ]
-        texts = [text for _, text in named_texts]
-        folders = [folder_of(name) for name, _ in named_texts]
-        labels = folders if len(set(folders)) > 1 else []
+        texts = []
+        for name, content in members(file, data, (".txt",)):
+            texts.append(_text(name, content))
+            labels.append(folder_of(name))
+        labels = labels if len(set(labels)) > 1 else []
     elif frame is not None:
         for what, column in (("text", reading.text), ("label", reading.label)):
             if column or what == "text":
@@ -109,7 +109,9 @@ def documents_of(
     else:
         texts = _parts(_text(file, data), reading.part)
     filled = [k for k, text in enumerate(texts) if text.strip()]
+    places = Places(np.array(filled), len(texts))
     blank = len(texts) - len(filled)
+    texts = [texts[k] for k in filled]
     phrase = counted(blank, "empty document is", "empty documents are")
     notes = [f"{phrase} left out."] if blank else []
     named = filled if any(labels) else []
@@ -123,20 +125,15 @@ def documents_of(
             "least 5 are needed."
         )
     word = re.compile(word_pattern())
-    if not any(word.search(texts[k]) for k in filled):
+    if not any(map(word.search, texts)):
         hint = f"; is {reading.text!r} the column with the texts?" if frame is not None else ""
         raise DataError(f"{file}: no document holds a word of three letters{hint}")
-    if len(filled) > MOST_DOCUMENTS or sum(len(texts[k]) for k in filled) > MOST_CHARACTERS:
+    if len(filled) > MOST_DOCUMENTS or sum(map(len, texts)) > MOST_CHARACTERS:
         raise DataError(
             f"{file} holds {len(filled):,} documents; at most {MOST_DOCUMENTS:,}, with "
             f"{MOST_CHARACTERS // 1_000_000} million characters in all, are allowed."
         )
-    return Documents(
-        texts=tuple(texts[k] for k in filled),
-        labels=tuple(labels),
-        notes=tuple(notes),
-        places=Places(np.array(filled), len(texts)),
-    )
+    return Documents(texts=tuple(texts), labels=tuple(labels), notes=tuple(notes), places=places)
 
 
 def _text(file: str, data: bytes) -> str:

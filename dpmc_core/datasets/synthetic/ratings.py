@@ -46,8 +46,7 @@ def low_rank(
     else:
         chosen = np.sort(rng.choice(cells, n, replace=False, shuffle=False))
     users, items = np.divmod(chosen, n_items)
-    truth = Truth(left, right, 0.0)
-    return _observed(truth, users, items, 0.0, None, f"synthetic rank {rank}")
+    return _observed(Truth(left, right, 0.0), users, items, 0.0, None, f"synthetic rank {rank}")
 
 
 def orthogonal(
@@ -77,8 +76,7 @@ def orthogonal(
     items = np.concatenate(
         [rng.choice(n_items, count, replace=False, shuffle=False) for count in counts]
     )
-    truth = Truth(left, right, 0.0)
-    return _observed(truth, users, items, -4.0, 4.0, f"orthonormal rank {rank}")
+    return _observed(Truth(left, right, 0.0), users, items, -4.0, 4.0, f"orthonormal rank {rank}")
 
 
 def skewed(
@@ -102,18 +100,14 @@ def skewed(
     """
     n_users, n_items, rank = _checked(n_users, n_items, rank)
     n_ratings = limits.check_int("n_ratings", n_ratings)
-    popularity, noise_floor = (
-        limits.check("popularity", popularity),
-        limits.check("noise_floor", noise_floor),
-    )
+    popularity = limits.check("popularity", popularity)
+    noise_floor = limits.check("noise_floor", noise_floor)
     if n_ratings > n_users * n_items // 2:
         raise ParameterError(
             "n_ratings", n_ratings, f"at most half of the {n_users} × {n_items} cells"
         )
     rng = np.random.default_rng(seed)
-    item_weight = np.asarray(
-        rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity), dtype=np.float64
-    )
+    item_weight = rng.permutation(np.arange(1.0, n_items + 1.0) ** -popularity)
     user_weight = np.exp(rng.standard_normal(n_users))
     pairs = distinct_pairs(user_weight, item_weight, n_ratings, rng)
     users, items = np.divmod(pairs, n_items)
@@ -191,11 +185,10 @@ def distinct_pairs(
         else:
             users, items = rng.integers(0, n_users, n), rng.integers(0, n_items, n)
         cells = users * np.int64(n_items) + items
-        pairs = np.unique(cells if pairs.size == 0 else np.concatenate([pairs, cells]))
+        pairs = np.union1d(pairs, cells)
         rounds += 1
-    keep = np.ones(pairs.size, dtype=bool)
-    keep[rng.choice(pairs.size, pairs.size - count, replace=False, shuffle=False)] = False
-    return pairs[keep]
+    too_many = rng.choice(pairs.size, pairs.size - count, replace=False, shuffle=False)
+    return np.delete(pairs, too_many)
 
 
 def _capped(weight: FloatArray, count: int, most: float) -> FloatArray:
