@@ -115,7 +115,10 @@ FILES: dict[str, list[Any]] = {
         *(
             ("a.csv", long_csv(), message, choices)
             for message, choices in (
-                ("user = 'nobody' .* must be one of the file's columns", {"user": "nobody"}),
+                *(
+                    (f"{what} = 'no' .* must be one of the file's columns", {what: "no"})
+                    for what in ("user", "item", "value", "index", "without")
+                ),
                 ("three different columns", {"user": "book"}),
                 ("low = 5.0 is not allowed: it must be below high", {"low": 5.0, "high": 1.0}),
                 ("low = 'x' is not allowed", {"low": "x"}),

@@ -21,7 +21,7 @@ from dpmc_core.arrays import BoolArray, FloatArray, IntArray
 from dpmc_core.datasets.own.cells import NUMBERS, listed, normal, numbers_of, option_text
 from dpmc_core.datasets.own.columns import Column, column_of, role_of
 from dpmc_core.datasets.own.table_files import Table
-from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading
+from dpmc_core.datasets.own.tables import LAYOUTS, ZEROS, RatingsReading, check_column
 from dpmc_core.wording import counted
 
 if TYPE_CHECKING:
@@ -95,11 +95,13 @@ def guess_ratings(
     frame = table.frame
     # "film 1", "film 2" … are names of items, and none says "an item"
     stem, index = _common_stem(frame.columns), str(given.get("index", ""))
+    named = [str(given[what]) for what in ("user", "item", "value") if given.get(what)]
     looked_at = [
         name for k, name in enumerate(frame.columns)
-        if name != index and (k < FEW or role_of(name)[0] == "user")
+        if name in named or (name != index and (k < FEW or role_of(name)[0] == "user"))
     ]  # fmt: skip
-    columns = [column_of(name, frame[name]) for name in looked_at[: 2 * FEW]]
+    few = [*looked_at[: 2 * FEW], *(name for name in looked_at[2 * FEW :] if name in named)]
+    columns = [column_of(name, frame[name]) for name in few]
     for k, one in enumerate(columns):
         if stem and _stem(one.name) == stem:
             columns[k] = replace(one, role="")
@@ -306,6 +308,8 @@ def one_a_row(frame: pd.DataFrame, columns: Sequence[Column], given: Mapping[str
         fits = by_name[user].score("user") + by_name[item].score("item") + much
         return fits + pair(user, item) + order
 
+    if roles.get("value"):
+        check_column(frame, "value", roles["value"])
     values = able("value", "rating")
     # a file without ratings says who liked what
     rated = any(

@@ -123,6 +123,10 @@ def ratings_of(
     """
     import pandas as pd
 
+    for column in reading.without:
+        check_column(frame, "without", column)
+    if reading.index not in ("", "none"):
+        check_column(frame, "index", reading.index)
     rows = _long(frame, reading) if reading.layout == "long" else _across(frame, reading)
     notes = []
     given, total = numbers(rows["value"]), len(rows)
@@ -252,10 +256,6 @@ def _across(frame: pd.DataFrame, reading: RatingsReading) -> pd.DataFrame:
     named_by = str(getattr(reading, down))
     if named_by:
         check_column(frame, down, named_by)
-    for column in reading.without:
-        check_column(frame, "without", column)
-    if reading.index not in ("", "none"):
-        check_column(frame, "index", reading.index)
     passed = {named_by, reading.index, *reading.without}
     able = frame[[c for c in frame.columns if c not in passed]]
     held = numbers_of(able).dropna(axis="columns", how="all")

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion import fit_baselines
 from dpmc_core.completion.common.step import Step
-from dpmc_core.datasets import Ratings, Split
 from dpmc_core.datasets.data import split_of
+from dpmc_core.datasets.ratings import Ratings, Split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import (
