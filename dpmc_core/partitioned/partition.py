@@ -24,6 +24,7 @@ from dpmc_core import __version__
 from dpmc_core.arrays import IntArray
 from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
+from dpmc_core.completion.kernel.solve import short
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.own.given import places_among
 from dpmc_core.datasets.ratings import Ratings, chances
@@ -97,16 +98,12 @@ class PartitionGroup(Group):
 
     @cached_property
     def _parted(self) -> tuple["_Packed", "_Packed"]:
-        packed: tuple[_Packed, _Packed] = _copied(
-            self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k)
-        )
-        return packed
+        return _copied(self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k))
 
     def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
         """See ``Group.cached``: here on the worker's disk, and not to be written to."""
         digest = hashlib.blake2b(repr(version).encode(), digest_size=16).hexdigest()
-        result: Made = _copied(self._copies / f"{self.k}-{name}", digest, make)
-        return result
+        return _copied(self._copies / f"{self.k}-{name}", digest, make)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,16 +119,9 @@ class _Packed:
 
     @classmethod
     def of(cls, ratings: Ratings) -> "_Packed":
-        with np.errstate(over="ignore"):
-            short = ratings.values.astype(np.float32)
-        exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32
-        return cls(
-            ratings.drawing_numbers,
-            ratings.per_user,
-            ratings.items.astype(small),
-            short if exact else ratings.values,
-        )
+        items, values = ratings.items.astype(small), short(ratings.values)
+        return cls(ratings.drawing_numbers, ratings.per_user, items, values)
 
     def ratings(self, layout: Layout, k: int) -> Ratings:
         catalogue, users = layout.catalogue, layout.catalogue.sizes[k]
@@ -164,24 +154,24 @@ def ids_of(layout: Layout, k: int) -> NDArray[Any]:
     """The ids of the users of partition ``k``, in the order of its rows. Raises ``DataError`` where
     the file is no longer what it was.
     """
-    rows = read_rows(layout.catalogue.source, k)
-    _check_same(layout, k, rows)
-    return rows.users
+    return _rows(layout, k).users
 
 
-def _check_same(layout: Layout, k: int, rows: Rows) -> None:
+def _rows(layout: Layout, k: int) -> Rows:
+    """What the file of partition ``k`` holds, which is what it held when the run was begun."""
+    source = layout.catalogue.source
+    rows = read_rows(source, k)
     if mixed_of(rows).tobytes() != layout.catalogue.mixed[k]:
-        name = layout.catalogue.source.files[k]
         raise DataError(
-            f"{name} has changed since the run was begun: begin another run, in another folder."
+            f"{source.files[k]} has changed since the run was begun: begin another run, in another "
+            "folder."
         )
+    return rows
 
 
 def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     """Read the file and part its ratings."""
-    catalogue = layout.catalogue
-    rows = read_rows(catalogue.source, k)
-    _check_same(layout, k, rows)
+    catalogue, rows = layout.catalogue, _rows(layout, k)
     place = places_among(rows.items, catalogue.items)
     order = np.lexsort((rows.item_of, rows.user_of))
     order = order[place[rows.item_of[order]] >= 0]

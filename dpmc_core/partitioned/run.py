@@ -70,12 +70,10 @@ class FolderSet:
 
     def samples(self, chosen: Any) -> Any:
         """None: what is in partitions is not brought into memory."""
-        del chosen
         raise DataError(f"{self.entry.title} is in partitions: only 'large' works on it.")
 
     def cached(self, key: Any, make: Any) -> Any:
         """Nothing is kept."""
-        del key
         return make()
 
     def words(self) -> str:
@@ -189,7 +187,7 @@ def partitioned_steps(
             if step.iteration < spec.length:
                 yield result
         assert result is not None
-        finish = _finish_ratings if isinstance(people, Partitions) else _finish_units
+        finish: Any = _finish_ratings if of_ratings else _finish_units
         result = replace(result, errors=finish(people, result.step, place))
         folder.finish(result.statement.as_dict(), result.summary())
         yield result
@@ -199,7 +197,7 @@ def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
     """Measure the model that was learned, and write it. Raises ``DataError``."""
     layout, learned = people.layout, step.learned
     people.doing = "baselines"
-    parts = fit_items(people.total, people.n_items, people.width)
+    parts = fit_items(people)
     people.doing = "errors"
     errors = _measured(people, learned, parts)
     if not np.isfinite(errors.test_rmse):
@@ -321,7 +319,7 @@ def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:
 
 
 def _sum(group: UnitGroup, idf: FloatArray | None) -> FloatArray:
-    return np.asarray(_columns(group, idf).sum(axis=1)).ravel()
+    return np.asarray(_columns(group, idf).sum(axis=1))
 
 
 def _unit_errors(
@@ -333,7 +331,7 @@ def _unit_errors(
     values = _columns(group, idf)
     fits = fit_coefficients(values, dictionary, _SWEEPS)
     mine = column_errors(values, dictionary, fits) ** 2 / 2
-    average = (1 - np.asarray(values.T @ direction) ** 2) / 2
+    average = (1 - (values.T @ direction) ** 2) / 2
     apart = mine - average
     return np.array(
         [mine.sum(), average.sum(), apart.sum(), np.vdot(mine, mine), np.vdot(apart, apart)]

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -17,22 +17,14 @@ Piece = TypeVar("Piece")
 
 
 class Workers:
-    """A few threads, each with scratch memory of its own that lives as long as they do.
-
-    Used as a context manager: ``with Workers(2) as workers``. ``count`` defaults to the processors
-    we may use.
+    """A few threads, each with scratch memory of its own that lives as long as they do, and both as
+    long as this object. ``count`` defaults to the processors we may use.
     """
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or available_processors()
         self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="dpmc-kernel")
         self._local = threading.local()
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, work: Callable[[Piece], float], blocks: Sequence[Piece]) -> float:
         """Run ``work`` on every block, in order of the list but shared by the threads.
@@ -42,27 +34,11 @@ class Workers:
         Results are added in the order of the blocks, so the sum does not depend on the number of
         threads. The first exception of any block is raised after all threads have stopped.
         """
-        results = [0.0] * len(blocks)
-        remaining = iter(range(len(blocks)))
-        lock = threading.Lock()
-
-        def loop() -> None:
-            while True:
-                with lock:
-                    k = next(remaining, None)
-                if k is None:
-                    return
-                results[k] = work(blocks[k])
-
         if self.count == 1 or len(blocks) < 2:
-            loop()
-        else:
-            futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
-            errors = [future.exception() for future in futures]
-            for error in errors:
-                if error is not None:
-                    raise error
-        return float(sum(results))
+            return float(sum(work(block) for block in blocks))
+        results = [self._pool.submit(work, block) for block in blocks]
+        wait(results)
+        return float(sum(result.result() for result in results))
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
         """An uninitialised array of this thread's own, reused by later calls with the same name."""
@@ -79,9 +55,9 @@ def available_processors() -> int:
     if sys.platform == "emscripten":
         return 1
     try:
-        return max(1, len(os.sched_getaffinity(0)))
+        return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows
-        return max(1, os.cpu_count() or 1)
+        return os.cpu_count() or 1
 
 
 @cache
