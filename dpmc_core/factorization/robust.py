@@ -107,7 +107,7 @@ class SklearnConfig(Config):
 
 def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray:
     """S_{λ,M} of nmf-paper eq. 9: what of each entry is above λ, at most M, with its sign."""
-    return np.asarray(np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound))
+    return np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound)
 
 
 def robust_nmf(
@@ -121,7 +121,6 @@ def robust_nmf(
     are scaled to 1 and their coefficients up, which keeps WH; the gradient solver projects them, as
     printed. Raises ``DataError`` for outliers in sparse data, whose R would not be sparse.
     """
-    del rng  # the start is fixed by the data
     penalty = config.outlier_penalty
     check_outliers(penalty, dense=not sparse.issparse(values))
     unit = values.shape[0] ** -0.5
@@ -147,9 +146,9 @@ def robust_nmf(
             dictionary.T @ dictionary, cross(clean, dictionary), coefficients, config.inner
         )
         if penalty is not None:
-            left = np.asarray(values) - dictionary @ coefficients
+            left = values - dictionary @ coefficients
             outliers = soft_threshold(left, penalty * unit, config.outlier_bound * unit)
-            clean = np.asarray(values) - outliers
+            clean = values - outliers
         yield FactorStep(iteration, np.ascontiguousarray(dictionary), coefficients, outliers)
 
 
@@ -169,7 +168,7 @@ def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
         dictionary, coefficients, _ = non_negative_factorization(
             held, W=left, H=right, n_components=rank, init="custom", max_iter=rounds, tol=0
         )
-    yield FactorStep(rounds, np.asarray(dictionary), np.asarray(coefficients))
+    yield FactorStep(rounds, dictionary, coefficients)
 
 
 def _fitted(
@@ -181,7 +180,6 @@ def _fitted(
 def _by_sklearn(
     samples: Samples, config: SklearnConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
-    del rng
     return sklearn_nmf(samples.values, config.rank, config.rounds)
 
 

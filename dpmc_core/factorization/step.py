@@ -123,11 +123,10 @@ def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
     check_parts(values.shape, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
     cut = 1e-6 * (squared_norm(values) / values.shape[1]) ** 0.25
-    left, right = _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
-    return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
 
 
 def random_dictionary(rows: int, parts: int, rng: np.random.Generator) -> FloatArray:
     """K random non-negative columns of length 1: independent of any data."""
     table = rng.random((rows, parts))
-    return np.asarray(table / np.linalg.norm(table, axis=0))
+    return table / np.linalg.norm(table, axis=0)
