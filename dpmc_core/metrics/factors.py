@@ -29,8 +29,8 @@ def mean_columns(values: Matrix) -> FloatArray:
 
     What the baseline rebuilds every column from.
     """
-    mean = np.asarray(values.sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-300))
+    mean = values.sum(axis=1)
+    return mean / max(float(np.linalg.norm(mean)), 1e-300)
 
 
 def column_errors(
@@ -46,9 +46,9 @@ def column_errors(
     """
     gram = dictionary.T @ dictionary
     if target is None:
-        target = np.asarray(values.T @ dictionary).T
+        target = (values.T @ dictionary).T
     if sparse.issparse(values):
-        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
+        squares = values.multiply(values).sum(axis=0)
     else:
         squares = np.einsum("dn,dn->n", values, values)
     left = (

@@ -198,11 +198,9 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     wanted = target.per_user
     users = np.flatnonzero(wanted)
     left = query.n_items - query.per_user[users]
-    return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
+    return np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users])
 
 
 def _by_user(ratings: Ratings) -> list[IntArray]:
     order = np.argsort(ratings.users, kind="stable")
-    edges = np.searchsorted(ratings.users[order], np.arange(ratings.n_users + 1))
-    items = ratings.items[order]
-    return [items[edges[user] : edges[user + 1]] for user in range(ratings.n_users)]
+    return np.split(ratings.items[order], np.cumsum(ratings.per_user)[:-1])

@@ -93,7 +93,6 @@ class Partitions(_Spread):
 
     def noise_depends_on(self, about: JsonObject) -> NDArray[Any]:
         """Numbers by which noise is drawn: runs of other splits must not share theirs."""
-        del about
         return np.array([*self._split.values()])
 
     @property
@@ -210,8 +209,9 @@ def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
     ids = layout.catalogue.items
     if ids.dtype.kind not in "iu":
         raise DataError(f"{layout.name}: pixels must be named by whole numbers, not by text.")
-    if int(ids[0]) < 0 or int(ids[-1]) >= dimension:
-        off = int(ids[0]) if int(ids[0]) < 0 else int(ids[-1])
+    first, last = int(ids[0]), int(ids[-1])
+    off = first if first < 0 else last
+    if not 0 <= off < dimension:
         raise DataError(
             f"{layout.name}: there is a pixel {off}; images of that shape have 0 to "
             f"{dimension - 1:,}."
@@ -232,5 +232,5 @@ def units_of(
     )
     if shape is None:
         return UnitGroup(Samples(values=table, counts=table, unit="document", name=layout.name))
-    values = unit_columns(np.asarray(table.toarray()))
+    values = unit_columns(table.toarray())
     return UnitGroup(Samples(values=values, unit="image", name=layout.name, shape=shape))

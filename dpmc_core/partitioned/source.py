@@ -309,13 +309,12 @@ class Catalogue:
 def scanned(source: Source, given: Given, k: int) -> Scanned:
     """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses."""
     rows = read_rows(source, k)
-    some = bool(len(rows.values))
     return Scanned(
         rows.users,
         rows.items,
         np.bincount(rows.item_of, minlength=len(rows.items)),
-        float(rows.values.min()) if some else np.inf,
-        float(rows.values.max()) if some else -np.inf,
+        float(rows.values.min(initial=np.inf)),
+        float(rows.values.max(initial=-np.inf)),
         mixed_of(rows),
         given.off(rows.user_of, rows.values),
         rows.passed_over,
