@@ -186,7 +186,7 @@ def _top(
         n, m = table.shape
         return np.zeros((n, 0)), np.zeros(0), np.zeros((m, 0))
     left, values, right = svds(table, k=rank, v0=rng.standard_normal(min(table.shape)))
-    return left[:, ::-1], values[::-1], right[::-1].T
+    return left[:, ::-1], np.asarray(values[::-1], dtype=np.float64), right[::-1].T
 
 
 ALGORITHMS = (

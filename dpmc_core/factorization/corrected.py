@@ -30,7 +30,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import ParameterError
 from dpmc_core.factorization.blocks import (
@@ -60,8 +60,8 @@ from dpmc_core.factorization.step import (
     NeighbourChoice,
     OutlierBound,
     OutlierPenalty,
-    Parts,
     Rounds,
+    RoundsConfig,
     check_outliers,
     check_parts,
     random_dictionary,
@@ -82,7 +82,7 @@ START_SPREAD = 0.5  # how far a start from the mean spreads around it
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrectedNMFConfig(Config):
+class CorrectedNMFConfig(RoundsConfig):
     """K parts, T rounds, ``inner`` passes over W per round.
 
     ``start`` "mean" spends a little on the mean image and spreads random parts around it.
@@ -92,7 +92,6 @@ class CorrectedNMFConfig(Config):
     another (eqs. 13–14 have twice the sensitivities; ``moments`` derives √2 where that holds).
     """
 
-    rank: Parts = 16
     rounds: Rounds = 20
     inner: InnerSteps = 10
     start: Annotated[

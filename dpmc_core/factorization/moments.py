@@ -45,7 +45,6 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Config
 from dpmc_core.datasets.samples import Samples
 from dpmc_core.factorization.contributions import (
     AllUnits,
@@ -71,9 +70,9 @@ from dpmc_core.factorization.public_images import cosine_basis, made_parts, smoo
 from dpmc_core.factorization.step import (
     FactorStep,
     NeighbourChoice,
-    Parts,
     Refinements,
     Rounds,
+    RoundsConfig,
     check_parts,
     random_dictionary,
 )
@@ -128,14 +127,13 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentConfig(Config):
+class MomentConfig(RoundsConfig):
     """K parts; ``rounds`` of the NMF of synthetic columns; ``budget`` None for no noise.
 
     ``neighbours`` as in ``CorrectedNMFConfig``. ``refinements`` rounds of the corrected form begin
     at the parts of the moments, for half of the budget.
     """
 
-    rank: Parts = 16
     rounds: Rounds = 150
     neighbours: NeighbourChoice = "add/remove-one"
     refinements: Refinements = 0

@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
 from dpmc_core.factorization.robust import soft_threshold
@@ -30,8 +30,8 @@ from dpmc_core.factorization.step import (
     FactorStep,
     OutlierBound,
     OutlierPenalty,
-    Parts,
     Rounds,
+    RoundsConfig,
     check_outliers,
     check_parts,
     nndsvd,
@@ -49,7 +49,7 @@ SOURCE_START = "; W's un-noised start is not accounted for"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedConfig(Config):
+class PublishedConfig(RoundsConfig):
     """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each).
 
     ``epsilon`` None for no noise. ``inner`` steps on H go on from those of the round before; from a
@@ -57,7 +57,6 @@ class PublishedConfig(Config):
     Outliers as in ``RobustConfig``.
     """
 
-    rank: Parts = 16
     rounds: Rounds = 1000
     inner: Annotated[
         int, Limit("inner", 1, 200, "steps on the coefficients per round", integer=True)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import (
     active_set,
@@ -30,8 +30,7 @@ from dpmc_core.factorization.step import (
     InnerSteps,
     OutlierBound,
     OutlierPenalty,
-    Parts,
-    Rounds,
+    RoundsConfig,
     check_outliers,
     nndsvd,
 )
@@ -64,7 +63,7 @@ Solver = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NMFConfig(Config):
+class NMFConfig(RoundsConfig):
     """K parts in T rounds, ``inner`` steps on each factor per round.
 
     Steps are by "coordinates" (exact, row by row), "gradient" (as published, 1/‖Gram‖),
@@ -72,8 +71,6 @@ class NMFConfig(Config):
     "active-set" (each factor to its end, whatever ``inner``) or "admm".
     """
 
-    rank: Parts = 16
-    rounds: Rounds = 50
     inner: InnerSteps = 1
     solver: Solver = "coordinates"
     outlier_penalty: ClassVar[float | None] = None
@@ -81,15 +78,13 @@ class NMFConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustConfig(Config):
+class RobustConfig(RoundsConfig):
     """As ``NMFConfig``, with outliers.
 
     ``outlier_penalty`` λ and ``outlier_bound`` M are in units of 1/√D, the root mean square entry
     of a column of length 1; λ None leaves outliers out.
     """
 
-    rank: Parts = 16
-    rounds: Rounds = 50
     inner: InnerSteps = 3
     solver: Solver = "coordinates"
     # chosen on contaminated Yale B
@@ -98,11 +93,8 @@ class RobustConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SklearnConfig(Config):
+class SklearnConfig(RoundsConfig):
     """K parts, T iterations of coordinate descent."""
-
-    rank: Parts = 16
-    rounds: Rounds = 50
 
 
 def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray:

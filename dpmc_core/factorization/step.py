@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice
+from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.blocks import squared_norm
@@ -68,6 +68,14 @@ NeighbourChoice = Annotated[
         ("one added or removed", "one replaced by another"),
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundsConfig(Config):
+    """K parts (``rank``) in T ``rounds``."""
+
+    rank: Parts = 16
+    rounds: Rounds = 50
 
 
 @dataclass(frozen=True)

@@ -150,10 +150,8 @@ def npmi(samples: Samples, dictionary: FloatArray) -> FloatArray:
     pairs = segmentation.s_one_one(lists)
     seen = probability_estimation.p_boolean_document(corpus, pairs)
     for k, of_topic in zip(usable, pairs, strict=True):
-        out[k] = float(
-            np.mean(
-                [_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]
-            )
+        out[k] = np.mean(
+            [_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]
         )
     return out
 
@@ -192,7 +190,7 @@ def tc_w2v(samples: Samples, dictionary: FloatArray) -> FloatArray:
         vectors = vectors_of[words].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines = vectors @ vectors.T
-        out[k] = float(cosines[np.triu_indices(len(words), 1)].mean())
+        out[k] = cosines[np.triu_indices(len(words), 1)].mean()
     return out
 
 

@@ -54,8 +54,10 @@ def truth_rmse(left: FloatArray, right: FloatArray, truth: Truth) -> float:
     ‖UVᵀ − M‖ = ‖[U, −L][V, R]ᵀ‖ equals the norm of the product of the two triangular QR factors, so
     the m×n matrix is never formed and nothing cancels.
     """
-    a: FloatArray = np.asarray(np.linalg.qr(np.hstack([left, -truth.left]), mode="r"))
-    b: FloatArray = np.asarray(np.linalg.qr(np.hstack([right, truth.right]), mode="r"))
+    a, b = (
+        np.asarray(np.linalg.qr(np.hstack(sides), mode="r"))
+        for sides in ([left, -truth.left], [right, truth.right])
+    )
     return float(np.linalg.norm(a @ b.T) / np.sqrt(left.shape[0] * right.shape[0]))
 
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -190,18 +190,15 @@ def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     return _Packed.of(ratings.take(~held_out)), _Packed.of(ratings.take(held_out))
 
 
-_own_folder: list[tempfile.TemporaryDirectory[str]] = []
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes with this process."""
+    return tempfile.TemporaryDirectory(prefix="dpmc-copies-")
 
 
 def _folder(layout: Layout) -> Path:
-    """Where this process keeps copies: told by the layout, else a folder that goes with the
-    process.
-    """
-    if layout.folder:
-        return Path(layout.folder) / layout.key
-    if not _own_folder:
-        _own_folder.append(tempfile.TemporaryDirectory(prefix="dpmc-copies-"))
-    return Path(_own_folder[0].name) / layout.key
+    """Where this process keeps copies: told by the layout, else a folder of its own."""
+    return Path(layout.folder or _own_folder().name) / layout.key
 
 
 def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:

@@ -43,16 +43,14 @@ class _Spread:
 
     def total(self, term: Term, *args: Any) -> FloatArray:
         """See ``Population`` and ``Units``."""
-        work = partial(_added, self.group(), term, args)
-        return self._engine.total(work, len(self.layout.catalogue.sizes), self._tell)
+        work, tell = partial(_added, self.group(), term, args), partial(self._progress, self.doing)
+        return self._engine.total(work, len(self.layout.catalogue.sizes), tell)
 
     def each(self, work: Callable[..., Any], *args: Any) -> list[Any]:
         """What ``work(group, *args)`` returns for each partition; small things, please."""
+        tell = partial(self._progress, self.doing)
         of_group = partial(_added, self.group(), work, args)
-        return self._engine.each(of_group, len(self.layout.catalogue.sizes), self._tell)
-
-    def _tell(self, done: int, of: int) -> None:
-        self._progress(self.doing, done, of)
+        return self._engine.each(of_group, len(self.layout.catalogue.sizes), tell)
 
 
 def _added(
@@ -121,10 +119,7 @@ def found_in(
     folder: str = "",
 ) -> Layout:
     """One pass over all partitions: their catalogue. Raises ``DataError``."""
-
-    def tell(done: int, of: int) -> None:
-        progress("looking through the files", done, of)
-
+    tell = partial(progress, "looking through the files")
     parts = engine.each(partial(scanned, source, given), len(source.files), tell)
     return Layout(merged(source, parts, given), test_fraction, seed, folder)
 

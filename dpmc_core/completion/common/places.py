@@ -105,5 +105,5 @@ def noise_of(
         np.bincount(items, sample(column, rng), people.n_items)
         for _ in range(release.count * config.rank)
     ]
-    columns = np.array(sums).reshape(release.count, config.rank, -1)
+    columns = np.array(sums, dtype=np.float64).reshape(release.count, config.rank, -1)
     return columns.swapaxes(1, 2)

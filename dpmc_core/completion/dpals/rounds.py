@@ -133,7 +133,9 @@ class Rounds:
 
 def rounds_of(group: Group, basis: Basis) -> Rounds:
     """The ``Rounds`` of a group, made once."""
-    return group.cached("rounds", _version(basis), lambda: Rounds(group, basis))
+    released = basis.frequent.tobytes(), basis.first_counts.tobytes(), basis.mean
+    version = basis.config, basis.value_clip, basis.salt, *released
+    return group.cached("rounds", version, lambda: Rounds(group, basis))
 
 
 def projected(group: Group, basis: Basis, directions: FloatArray, most: float) -> FloatArray:
@@ -163,9 +165,3 @@ def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArra
         left = replace(left, values=residuals(left, basis.public, tastes))
     inside = np.clip(left.values, -basis.value_clip, basis.value_clip)
     return replace(left, values=inside), base, tastes
-
-
-def _version(basis: Basis) -> tuple[object, ...]:
-    """What a group's ``Rounds`` depend on."""
-    released = basis.frequent.tobytes(), basis.first_counts.tobytes(), basis.mean
-    return (basis.config, basis.value_clip, basis.salt, *released)

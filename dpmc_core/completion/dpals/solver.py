@@ -53,10 +53,15 @@ class LearnedItems:
 
     def released(self) -> dict[str, Any]:
         """See ``population.Learned``; without the salt, which no user's own fit reads."""
-        basis, settings = self.basis, json.dumps(values_of(self.basis.config))
-        public = {} if basis.public is None else {"public": basis.public}
-        numbers = {"items": self.items, "frequent": basis.frequent, "mean": basis.mean}
-        return {"settings": settings, **numbers, "value_clip": basis.value_clip, **public}
+        basis = self.basis
+        numbers = {
+            "settings": json.dumps(values_of(basis.config)),
+            "items": self.items,
+            "frequent": basis.frequent,
+            "mean": basis.mean,
+            "value_clip": basis.value_clip,
+        }
+        return numbers if basis.public is None else {**numbers, "public": basis.public}
 
     @classmethod
     def of_released(

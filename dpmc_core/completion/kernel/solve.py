@@ -161,7 +161,7 @@ def half_sweep(
             out[rows] = theta
             if measure:
                 residual = values - np.matvec(gathered, theta)
-                squares += float(np.vdot(residual, residual))
+                squares += np.vdot(residual, residual)
         return squares
 
     with single_blas_thread():
@@ -203,7 +203,7 @@ def _plain_primal(
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
     squares = np.vdot(whole, whole) - np.vdot(theta, moved) - np.sum(reg * theta**2)
-    return theta, float(squares)
+    return theta, squares
 
 
 def upper_gram(a: FloatArray, out: FloatArray) -> None:
