@@ -127,8 +127,7 @@ def best_lists(
     """
     n_items = query.n_items
     shuffled = np.random.default_rng(0).permutation(n_items)
-    place = np.empty(n_items, dtype=np.intp)
-    place[shuffled] = np.arange(n_items)
+    place = np.argsort(shuffled)
     users = np.unique(target.users)
     query_items, wanted = (_by_user(part) for part in (query, target))
     k = min(k, n_items)

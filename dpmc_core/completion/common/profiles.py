@@ -133,17 +133,16 @@ def left_out_squares(
     ``features`` (n_items×p, few) that predicts it: r/(1 − h), h = vᵀ(Σ v vᵀ + λI)⁻¹v.
     """
     columns, rank = features.T, features.shape[1]
+    # a pair at a time: all at once are rank² numbers for each rating
+    pairs = [(a, b) for a in range(rank) for b in range(a, rank)]
     gram = np.empty((targets.n_users, rank, rank))
-    for a in range(rank):
-        for b in range(a, rank):  # a pair at a time: all at once are rank² numbers for each rating
-            products = (columns[a] * columns[b])[targets.items]
-            gram[:, a, b] = gram[:, b, a] = targets.by_user(products)
+    for a, b in pairs:
+        gram[:, a, b] = gram[:, b, a] = targets.by_user((columns[a] * columns[b])[targets.items])
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
     leverage = np.zeros(len(targets))
-    for a in range(rank):
-        for b in range(a, rank):
-            products = (1 if a == b else 2) * columns[a] * columns[b]
-            leverage += inverse[targets.users, a, b] * products[targets.items]
+    for a, b in pairs:
+        products = (1 if a == b else 2) * columns[a] * columns[b]
+        leverage += inverse[targets.users, a, b] * products[targets.items]
     fits = fit_users(targets, features, reg, pool)
     return targets.by_user((residuals(targets, features, fits) / (1 - leverage)) ** 2)
 
