@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Places, Samples, unit_columns
+from dpmc_core.datasets.samples import Places, Samples, direction_of, unit_columns
 from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
 from dpmc_core.factorization.blocks import fit_coefficients
@@ -73,8 +73,7 @@ class _Factorization(
         check_is_fitted(self)
         columns = unit_columns(self._rows(X, reset=False).T)
         fits = fit_coefficients(columns, self.components_.T, sweeps=_SWEEPS)
-        mean = columns.mean(axis=1)
-        along = columns.T @ (mean / max(float(np.linalg.norm(mean)), 1e-300))
+        along = columns.T @ direction_of(columns.mean(axis=1))
         return Standing.of(
             ((columns - self.components_.T @ fits) ** 2).sum(axis=0),
             {"the average row": (columns**2).sum(axis=0) - along**2},

@@ -45,7 +45,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import Samples, direction_of
 from dpmc_core.factorization.contributions import (
     AllUnits,
     Selection,
@@ -284,7 +284,7 @@ def _from_moments(
     mean = np.maximum(_smooth(mean, units.shape, std), 0.0)
     if not mean.any() and units.unit == "image":
         mean = np.ones(len(mean))  # plain grey, where noise left nothing
-    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    direction = direction_of(mean)
     alone = np.zeros((len(mean), config.rank))
     alone[:, 0] = direction
     yield alone

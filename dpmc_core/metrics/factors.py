@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
+from dpmc_core.datasets.samples import Matrix, Samples, direction_of, unit_columns
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
 
@@ -29,8 +29,7 @@ def mean_columns(values: Matrix) -> FloatArray:
 
     What the baseline rebuilds every column from.
     """
-    mean = values.sum(axis=1)
-    return mean / max(float(np.linalg.norm(mean)), 1e-300)
+    return direction_of(np.asarray(values.sum(axis=1)))
 
 
 def column_errors(

@@ -22,7 +22,7 @@ from dpmc_core.completion.common.baselines import BASELINES, ItemParts, fit_item
 from dpmc_core.completion.common.population import Learned
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
-from dpmc_core.datasets.samples import Matrix, unit_columns
+from dpmc_core.datasets.samples import Matrix, direction_of, unit_columns
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
@@ -296,8 +296,7 @@ def _measured_units(units: UnitPartitions, dictionary: FloatArray) -> dict[str, 
     idf, n = None, sum(units.layout.catalogue.sizes)  # of who is there, for who holds the data
     if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
         idf = np.log((1 + n) / (1 + units.counts)) + 1
-    mean = units.total(_sum, idf)
-    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    direction = direction_of(units.total(_sum, idf))
     sums = units.total(_unit_errors, idf, direction, dictionary)
     objective, baseline, apart = (float(x) for x in sums[:3] / n)
     half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))

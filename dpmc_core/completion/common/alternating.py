@@ -12,7 +12,7 @@ import numpy as np
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group, Population, adds_up
 from dpmc_core.completion.common.step import FactorModel, Sides
-from dpmc_core.completion.kernel.lapack import solve_spd
+from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep, upper_gram
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.mechanisms.huber import rho
@@ -211,7 +211,7 @@ def _solved(
             packed, b, of_values = np.split(sums[piece], [len(rows), len(rows) + rank], axis=1)
             gram = np.zeros((len(packed), rank, rank))
             gram[:, rows, columns] = packed
-            gram.reshape(len(packed), -1)[:, :: rank + 1] += reg
+            add_ridge(gram, reg)
             t = 0.0 if noise is None else noise[piece]
             out[piece] = theta = solve_spd(gram, b + t)
             # with (G + λI)θ = b + t, as in ``kernel.solve``

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.step import FactorModel, Step, Table, grouped_by_user
-from dpmc_core.completion.kernel.lapack import solve_spd
+from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
@@ -102,7 +102,7 @@ def fit_likes(
 
     def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
         gram = np.matmul(a.transpose(0, 2, 1), a) + shared
-        gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
+        add_ridge(gram, each[rows, None])
         return solve_spd(gram, np.vecmat(y, a))
 
     users, _ = half_sweep(by_user, features, 1.0, pool, update=update)

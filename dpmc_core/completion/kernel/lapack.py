@@ -156,6 +156,11 @@ def solve_spd(matrices: FloatArray, right: FloatArray) -> FloatArray:
     return x
 
 
+def add_ridge(matrices: FloatArray, reg: FloatArray | float) -> None:
+    """Add ``reg`` to the diagonals of ``matrices`` (B×r×r, C-contiguous), B×1 or one for all."""
+    matrices.reshape(len(matrices), -1)[:, :: matrices.shape[1] + 1] += reg
+
+
 def _solve_each(
     matrices: FloatArray, x: FloatArray, integers: IntArray, lower: NDArray[np.uint8]
 ) -> int:

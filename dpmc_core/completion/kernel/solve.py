@@ -13,12 +13,13 @@ memory beyond data and factors is bounded by the block size.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.kernel.lapack import scale_rows, solve_spd
+from dpmc_core.completion.kernel.lapack import add_ridge, scale_rows, solve_spd
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
 _MAX_PADDING = 1.12
@@ -199,7 +200,7 @@ def _plain_primal(
     for piece, a in _gathered(block, padded, workers):
         upper_gram(a, gram[piece])
         np.vecmat(whole[piece], a, out=b[piece])
-    gram.reshape(count, -1)[:, :: rank + 1] += reg
+    add_ridge(gram, reg)
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
     squares = np.vdot(whole, whole) - np.vdot(theta, moved) - np.sum(reg * theta**2)
@@ -253,23 +254,23 @@ class BlockSolver:
         """θ (B×r) with (AᵀWA + λI)θ = AᵀW·values + noise, W = diag(``weights``) (B×n, in (0, 1];
         None for 1).
         """
-        root = np.ones_like(values) if weights is None else np.sqrt(weights)
-        if self._dual:
-            return self._solve_dual(root, values, noise)
+        if self._dual or weights is None:
+            return self._solve_dual(values, weights, noise)
+        root = np.sqrt(weights)
         a, scratch = self._a, self._workers.scratch
         count, _, rank = a.shape
         gram = scratch("gram", (count, rank, rank))
         # √W on both sides: one array to read, and a symmetric product
         left = scale_rows(a, root, out=scratch("weighted", a.shape))
         upper_gram(left, gram)
-        gram.reshape(count, -1)[:, :: rank + 1] += self._reg
+        add_ridge(gram, self._reg)
         right = np.vecmat(root * values, left)
         if noise is not None:
             right += noise
         return solve_spd(gram, right)
 
     def _solve_dual(
-        self, root: FloatArray, values: FloatArray, noise: FloatArray | None
+        self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None
     ) -> FloatArray:
         """With B = √W·A: θ = Bᵀ(BBᵀ + λI)⁻¹√W·y + (t − Bᵀ(BBᵀ + λI)⁻¹Bt)/λ (Woodbury)."""
         a, scratch = self._a, self._workers.scratch
@@ -279,13 +280,18 @@ class BlockSolver:
                 a, a.transpose(0, 2, 1), out=scratch("outer", (count, length, length))
             )
         kernel = scratch("kernel", (count, length, length))
-        np.multiply(self._outer, root[:, :, None], out=kernel)
-        kernel *= root[:, None, :]
-        kernel.reshape(count, -1)[:, :: length + 1] += self._reg
+        root: Any = 1.0
+        if weights is None:
+            np.copyto(kernel, self._outer)
+        else:
+            root = np.sqrt(weights)
+            np.multiply(self._outer, root[:, :, None], out=kernel)
+            kernel *= root[:, None, :]
+        add_ridge(kernel, self._reg)
         if noise is None:
             z = solve_spd(kernel, root * values)
             return np.vecmat(root * z, a)
         moved = np.matvec(a, noise)
         z = solve_spd(kernel, np.stack([root * values, root * moved], axis=1))
-        back = np.matmul(root[:, None] * z, a)
+        back = np.matmul((1.0 if weights is None else root[:, None]) * z, a)
         return back[:, 0] + (noise - back[:, 1]) / self._reg
