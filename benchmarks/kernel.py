@@ -69,13 +69,13 @@ def sweep_seconds(ratings: Ratings, rank: int, reg: float, threads: int, repeats
     """Median seconds of one ALS sweep (both sides), the grouping of ratings not counted."""
     sides = Sides.of(ratings, rank)
     start = np.random.default_rng(0).random((ratings.n_items, rank))
-    with Workers(threads) as workers:
+    workers = Workers(threads)
 
-        def work() -> None:
-            users, _ = half_sweep(sides.by_user, start, reg, workers)
-            half_sweep(sides.by_item, users, reg, workers)
+    def work() -> None:
+        users, _ = half_sweep(sides.by_user, start, reg, workers)
+        half_sweep(sides.by_item, users, reg, workers)
 
-        return median_seconds(work, repeats)
+    return median_seconds(work, repeats)
 
 
 def irls_inner_ratio(
@@ -89,16 +89,14 @@ def irls_inner_ratio(
     sides = Sides.of(ratings, rank)
     users = np.random.default_rng(0).random((ratings.n_users, rank))
     theta = np.random.default_rng(1).standard_normal((ratings.n_items, rank))
-    with Workers(threads) as workers:
+    workers = Workers(threads)
 
-        def inner(count: int) -> Callable[[], object]:
-            update = Reweighting(theta, None, count, 1.0).update
-            return lambda: half_sweep(sides.by_item, users, 1.0, workers, update=update)
+    def inner(count: int) -> Callable[[], object]:
+        update = Reweighting(theta, None, count, 1.0).update
+        return lambda: half_sweep(sides.by_item, users, 1.0, workers, update=update)
 
-        plain = median_seconds(lambda: half_sweep(sides.by_item, users, 1.0, workers), repeats)
-        slope = (
-            median_seconds(inner(1 + extra), repeats) - median_seconds(inner(1), repeats)
-        ) / extra
+    plain = median_seconds(lambda: half_sweep(sides.by_item, users, 1.0, workers), repeats)
+    slope = (median_seconds(inner(1 + extra), repeats) - median_seconds(inner(1), repeats)) / extra
     return slope / plain
 
 
@@ -113,9 +111,9 @@ def extra_memory(ratings: Ratings, rank: int, threads: int) -> dict[str, float]:
         grouped, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         items = np.random.default_rng(0).random((ratings.n_items, rank))
-        with Workers(threads) as workers:
-            users, _ = half_sweep(sides.by_user, items, 1.0, workers)
-            items, _ = half_sweep(sides.by_item, users, 1.0, workers)
+        workers = Workers(threads)
+        users, _ = half_sweep(sides.by_user, items, 1.0, workers)
+        items, _ = half_sweep(sides.by_item, users, 1.0, workers)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -67,17 +67,17 @@ def compare(name: str, ratings: Ratings, rank: int, low: int, high: int, rounds:
     )
     sides = Sides.of(ratings, rank)
     slopes, sweeps = [], []
-    with Workers(THREADS) as workers:
-        for _ in range(rounds):
-            first, start_users, _ = cmfrec_fit(matrix, rank, low)
-            second, their_users, their_items = cmfrec_fit(matrix, rank, high)
-            slopes.append((second - first) / (high - low))
-            users = start_users
-            for _ in range(high - low):  # cmfrec's order: items from users, then users from items
-                begin = time.perf_counter()
-                items, _ = half_sweep(sides.by_item, users, REG, workers)
-                users, _ = half_sweep(sides.by_user, items, REG, workers)
-                sweeps.append(time.perf_counter() - begin)
+    workers = Workers(THREADS)
+    for _ in range(rounds):
+        first, start_users, _ = cmfrec_fit(matrix, rank, low)
+        second, their_users, their_items = cmfrec_fit(matrix, rank, high)
+        slopes.append((second - first) / (high - low))
+        users = start_users
+        for _ in range(high - low):  # cmfrec's order: items from users, then users from items
+            begin = time.perf_counter()
+            items, _ = half_sweep(sides.by_item, users, REG, workers)
+            users, _ = half_sweep(sides.by_user, items, REG, workers)
+            sweeps.append(time.perf_counter() - begin)
     ours, theirs = float(np.median(sweeps)), float(np.median(slopes))
     mine, other = rmse(ratings, users, items), rmse(ratings, their_users, their_items)
     gflops = 4 * len(ratings) * rank**2 / ours / 1e9

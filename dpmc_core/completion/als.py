@@ -59,11 +59,10 @@ def learn_als(
     noise elsewhere than on right-hand sides of ratings that are in partitions.
     """
     check_rank(people, config.rank)
-    shape = people.n_items, config.rank
     planned = releases_of(people, config)
     if config.stops:
         planned = tuple(replace(one, kind="huber-stopped") for one in planned)
-    items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
+    items = journal.once("start", lambda: start_item_factors(people.n_items, config.rank, rng), rng)
     for iteration in range(1, config.iterations + 1):
         if iteration > (config.noisy_iterations or iteration):
             planned = ()

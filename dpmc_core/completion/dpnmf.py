@@ -27,6 +27,7 @@ from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Iterations, Penalty
+from dpmc_core.completion.common.profiles import squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
@@ -78,7 +79,6 @@ def dpnmf(
     The objective is Σ (x − u·v)² + λ(‖U‖² + ‖V‖²). ``workers`` is taken for the interface and not
     used. Raises ``ParameterError`` for a rank above the matrix's smaller side.
     """
-    del workers
     check_rank(ratings, config.rank)
     rank = config.rank
     table, there = (ratings.table(one) for one in (ratings.values, np.ones(len(ratings))))
@@ -115,8 +115,7 @@ def dpnmf(
             releases = (release,)
         items = _fit(quadratic, linear, config.reg, items)
         model = FactorModel(users, items)
-        left = ratings.values - ratings.predicted_by(model)
-        squares = float(left @ left)
+        squares = squared_residuals(ratings, model)
         penalty = config.reg * float(np.vdot(users, users) + np.vdot(items, items))
         yield Step(iteration, model, squares, squares + penalty, releases)
 
@@ -132,7 +131,7 @@ def _coefficients(
     forms = np.empty((table.shape[0], rank, rank))
     for k in range(rank):
         forms[:, k, :] = there @ (factors[:, k : k + 1] * factors)
-    return forms, np.asarray(table @ factors)
+    return forms, table @ factors
 
 
 def _towards_the_average(

@@ -23,15 +23,14 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations
-from dpmc_core.completion.common.profiles import on_scale, own_means, squared_residuals
+from dpmc_core.completion.common.cards import user_level
+from dpmc_core.completion.common.parameters import BudgetConfig, ItemsPerUser, Iterations
+from dpmc_core.completion.common.profiles import on_scale, own_means, squares_step
 from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan
+from dpmc_core.privacy.budget import Curator, Part, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms, symmetric
 from dpmc_core.privacy.noise import ReleaseSigma, TotalEpsilon
@@ -40,11 +39,8 @@ _MOST_ITEMS = 6000  # the noisy matrix is dense: its square must fit
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrankWolfeConfig(Config):
-    """``items_per_user`` sets the row bound L = √k · a quarter of the scale's width.
-
-    ``budget`` None for no noise.
-    """
+class FrankWolfeConfig(BudgetConfig):
+    """``items_per_user`` sets the row bound L = √k · a quarter of the scale's width."""
 
     iterations: Iterations = 1
     nuclear: Annotated[
@@ -59,7 +55,6 @@ class FrankWolfeConfig(Config):
         ),
     ] = 0.25
     items_per_user: ItemsPerUser = 100
-    budget: Budget | None = None
 
 
 def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Release] | None:
@@ -67,7 +62,7 @@ def frank_wolfe_plan(ratings: Ratings, config: FrankWolfeConfig) -> dict[str, Re
     n, bound = ratings.n_items, _row_bound(ratings, config)
     part = Part(
         what="second moment of the users' residual rows",
-        l1=bound**2 if norm_of(config.budget) == 1 else (n + 1) / 2 * bound**2,
+        l1=bound**2 if config.norm == 1 else (n + 1) / 2 * bound**2,
         l2=bound**2,
         coordinates=n * (n + 1) // 2,
         share=1.0,
@@ -99,7 +94,7 @@ def frank_wolfe(
             f"at most {_MOST_ITEMS:,} for Frank–Wolfe, which holds a dense matrix of that size",
         )
     ratings = on_scale(ratings)
-    norm, bound, rounds = norm_of(config.budget), _row_bound(ratings, config), config.iterations
+    norm, bound, rounds = config.norm, _row_bound(ratings, config), config.iterations
     n_users, n_items = ratings.n_users, ratings.n_items
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
     own = own_means(ratings)
@@ -114,7 +109,7 @@ def frank_wolfe(
         released = curator.release("squares", (table.T @ table).toarray()[upper])
         direction, strength = _leading(symmetric(released, n_items), rng)
         strength = math.sqrt(max(strength, 0.0) + 2 * curator.std("squares") * math.sqrt(n_items))
-        step = np.asarray(table @ direction) / max(strength, 1e-12)
+        step = (table @ direction) / max(strength, 1e-12)
         users[:, :k] *= 1 - 1 / rounds
         users[:, k], items[:, k] = -nuclear / rounds * step, direction
         fitted = (1 - 1 / rounds) * fitted + users[ratings.users, k] * direction[ratings.items]
@@ -125,8 +120,7 @@ def frank_wolfe(
             np.column_stack([users[:, : k + 1], own]),
             np.column_stack([items[:, : k + 1], np.ones(n_items)]),
         )
-        squares = squared_residuals(ratings, model)
-        yield Step(k + 1, model, squares, squares, curator.made(), curator.rest())
+        yield squares_step(k + 1, ratings, model, curator)
 
 
 def _leading(matrix: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, float]:
@@ -151,7 +145,7 @@ def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="private-fw",
         title="Private Frank–Wolfe",
         summary="Per round one noisy second moment of residuals, one direction, and a step that "
@@ -161,8 +155,6 @@ ALGORITHMS = (
         config=FrankWolfeConfig,
         order=9,
         noise=(TotalEpsilon, ReleaseSigma),
-        unit="user",
-        guarantee=True,
         rate=frank_wolfe,
     ),
 )

@@ -77,7 +77,6 @@ def learn_irls(
     side, and for noise elsewhere than on right-hand sides of ratings that are in partitions.
     """
     check_rank(people, config.rank)
-    shape = people.n_items, config.rank
     planned = releases_of(people, config, config.inner)
     release, for_users = (*planned, None, None)[:2]
 
@@ -86,7 +85,7 @@ def learn_irls(
         start = rng.standard_normal((n, config.rank))
         return Reweighting(start, noise, config.inner, config.loss_alpha)
 
-    items = journal.once("start", lambda: start_item_factors(*shape, rng), rng)
+    items = journal.once("start", lambda: start_item_factors(people.n_items, config.rank, rng), rng)
     for iteration in range(1, config.iterations + 1):
         users = None if for_users is None else reweighting(people.n_users, for_users)
         state = Alternating(items, items, config.reg, iteration, reweighting=users)

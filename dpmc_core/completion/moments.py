@@ -17,37 +17,32 @@ from functools import partial
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
-from dpmc_core.completion.common.profiles import (
-    RATING_SD,
-    TASTE_SD,
-    centre,
-    fit_users,
-    left_out_squares,
-)
+from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, centre, left_out_squares
 from dpmc_core.completion.offsets import (
     Offsets,
     Profile,
+    moment,
+    number_part,
     offset_parts,
+    present,
     release_offsets,
-    user_weights,
+    standardised_log,
+    standing_out,
 )
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Curator, Journal, Part, norm_of, plan, shift_of
+from dpmc_core.privacy.budget import Curator, Journal, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
-    clip_rows,
     most_popular_columns,
     release_moment,
-    second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
 )
-from dpmc_core.privacy.noise import TotalEpsilon
 
 # Fixed in advance of any run; docs/one-shot-moments.md says on which data they were chosen.
 POPULARITY_POWER = 0.25  # items are weighted by popularity to minus this power
@@ -83,20 +78,16 @@ def release_item_factors(
     """
     if size < 2:
         return np.zeros((people.n_items, 0))
-    n_users = float(curator.release("users", lambda: people.total(_present))[0])
-    shift = curator.shift("tastes") if curator.private else math.inf
+    (n_users,) = curator.release("users", lambda: people.total(present))
+    shift = curator.shift("tastes")
     n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
     best, place = most_popular_columns(offsets.popularity, n_retained)
     weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
-
-    def released(name: str, profile: Profile | None) -> FloatArray:
-        """The noisy symmetric second moment over the kept items."""
-        args = place, n_retained, weight, norm, profile, unit
-        exact = partial(people.total, _moment, *args)
-        return release_moment(curator, name, exact, n_retained, size)
-
-    often = _together(released("together", None), curator.std("together"))
-    moved = released("tastes", profile)
+    exact = partial(people.total, moment, place, n_retained, weight, norm)
+    together = release_moment(curator, "together", exact, n_retained, size)
+    often = _together(together, curator.std("together"))
+    exact = partial(exact, profile, unit, RESIDUAL_CLIP * people.width)
+    moved = release_moment(curator, "tastes", exact, n_retained, size)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
     raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
     length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * people.width
@@ -114,39 +105,8 @@ def _items_kept(popularity: FloatArray, n_users: float, shift: float, size: int)
     released.
     """
     shift = min(shift, SAMPLING * size / math.sqrt(n_users))
-    largest = np.sort(popularity)[::-1][:size]
-    by_weight = int(np.count_nonzero(largest**2 / n_users * shift >= WEIGHT_WORTH_IT))
-    wanted = max(int(n_users * shift / ITEMS_PER_SIGNAL), by_weight)
-    return min(max(wanted, FEWEST_ITEMS), size)
-
-
-def _present(group: Group) -> FloatArray:
-    """How many users have ratings (1,)."""
-    return np.array([float(np.unique(group.ratings.users).size)])
-
-
-def _moment(
-    group: Group,
-    place: IntArray,
-    n_retained: int,
-    weight: FloatArray,
-    norm: int,
-    profile: Profile | None,
-    unit: float,
-) -> FloatArray:
-    """The strict upper triangle of Σ z zᵀ over the ``n_retained`` items that have a ``place``: z
-    the weights of a user's items, times what ``profile`` leaves of their ratings, in units of
-    ``unit`` and clipped, where one is given.
-    """
-    ratings = group.ratings
-    inside = place[ratings.items] >= 0
-    taken = ratings.take(inside)
-    values = user_weights(taken, weight, norm)
-    if profile is not None:
-        values = values * profile.left(group)[inside] / unit
-        clip = RESIDUAL_CLIP * ratings.width
-        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
-    return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
+    by_weight = standing_out(popularity, n_users, shift, size, WEIGHT_WORTH_IT)
+    return min(max(int(n_users * shift / ITEMS_PER_SIGNAL), by_weight, FEWEST_ITEMS), size)
 
 
 def _together(together: FloatArray, std: float) -> FloatArray:
@@ -156,7 +116,7 @@ def _together(together: FloatArray, std: float) -> FloatArray:
         vectors, values = np.ones((len(together), 1)), np.array([max(float(together.mean()), 1e-3)])
     smooth = (vectors * values) @ vectors.T
     smooth = np.maximum(smooth, 1e-3 * np.abs(smooth).mean())
-    return np.asarray(smooth.sum(axis=1) / math.sqrt(smooth.sum()))
+    return smooth.sum(axis=1) / math.sqrt(smooth.sum())
 
 
 # Fixed in advance of any run, and chosen on other splits of the data shown; see ``offsets`` for how
@@ -170,8 +130,8 @@ SHARES = {
     "together": 0.04,
     "tastes": 0.26,
 }
-# popularity, weights, deviations, profile, where the second stage is left out
-FIRST_SHARES = (0.11, 0.11, 0.75, 0.03)
+# where the second stage is left out
+FIRST_SHARES = {"popularity": 0.11, "weights": 0.11, "deviations": 0.75, "profile": 0.03}
 MOST_GAIN = 3.0  # nats by which one user may speak for or against slopes
 # items in the second stage below which it is left out: its budget does more in the first
 WORTH_IT = 20.0
@@ -208,16 +168,20 @@ def learn_one_shot_moments(
     objective is Σ (x − prediction)² + s²‖users'
     coefficients‖², the negative log-posterior of the users' own fits.
     """
-    norm, size = norm_of(config.budget), _size(people, config)
+    # over how many items second moments are planned; 0 leaves the second stage out
+    worth_it, norm = items_worth_it(people, config) >= WORTH_IT, config.norm
+    size = min(MOST_ITEMS, people.n_items) if worth_it else 0
     public = public_features(people, config.item_features)
     curator = Curator(plan(_parts(people, norm, size), config.budget), rng, journal)
     width = people.width
     offsets = release_offsets(people, curator, norm, public)
-    first = Profile(
-        offsets.offset + centre(people),
-        _profile_features(offsets, width),
-        (RATING_SD * offsets.spread * width) ** 2,
-    )
+    # users fit a constant, the offset and log-popularity, with coefficients of variance 1
+    mean, slope, popular = PROFILE_SD
+    ones = np.full(people.n_items, mean * width / 4)
+    logs = standardised_log(offsets.popularity)
+    features = np.stack([ones, slope * offsets.offset, popular * width / 4 * logs], axis=1)
+    reg = (RATING_SD * offsets.spread * width) ** 2
+    first = Profile(offsets.offset + centre(people), features, reg)
     (gain,) = curator.release("profile", lambda: people.total(_gain_of_slopes, first))
     if gain <= 0:
         first = replace(first, features=first.features * np.array([1.0, 0.0, 0.0]))
@@ -233,11 +197,6 @@ def learn_one_shot_moments(
 one_shot_moments = in_memory(learn_one_shot_moments)
 
 
-def _size(people: Population, config: MomentsConfig) -> int:
-    """Over how many items second moments are planned; 0 leaves the second stage out."""
-    return min(MOST_ITEMS, people.n_items) if items_worth_it(people, config) >= WORTH_IT else 0
-
-
 def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float:
     """How many items the second stage would take by its plan: n_users·(Δ/σ)/24, or all of them
     where they are so few that they would be worth it if all were alike.
@@ -247,7 +206,7 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
     size = min(MOST_ITEMS, people.n_items)
     if size < 2:
         return math.inf
-    planned = plan(_parts(people, norm_of(config.budget), size), config.budget)
+    planned = plan(_parts(people, config.norm, size), config.budget)
     signal = people.n_users * shift_of(planned, "tastes")
     all_alike = max(float(size), WORTH_IT) if signal >= ALIKE_WORTH_IT * size else 0.0
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
@@ -255,24 +214,17 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
 
 def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
-    clip = RESIDUAL_CLIP * people.width
-    *shares, last = (
-        FIRST_SHARES
-        if not size
-        else tuple(SHARES[name] for name in ("popularity", "weights", "deviations", "profile"))
-    )
-    parts = offset_parts(people, norm, (shares[0], shares[1], shares[2]))
+    shares = SHARES if size else FIRST_SHARES
+    parts = offset_parts(people, norm, shares)
     parts["profile"] = sum_part(
         "whether users' slopes predict what they left out",
         clip=MOST_GAIN,
         norm=norm,
         coordinates=1,
-        share=last,
+        share=shares["profile"],
     )
     if size >= 2:
-        parts["users"] = sum_part(
-            "how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]
-        )
+        parts["users"] = number_part(norm, SHARES["users"])
         parts["together"] = second_moment_part(
             "which items are rated together",
             clip=1.0,
@@ -282,7 +234,7 @@ def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part
         )
         parts["tastes"] = second_moment_part(
             "which items' residuals go together",
-            clip=clip,
+            clip=RESIDUAL_CLIP * people.width,
             norm=norm,
             size=size,
             share=SHARES["tastes"],
@@ -290,28 +242,13 @@ def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part
     return parts
 
 
-def _profile_features(offsets: Offsets, width: float) -> FloatArray:
-    """Item features that users fit with coefficients of variance 1.
-
-    A constant, the offset, log-popularity.
-    """
-    mean, slope, popular = PROFILE_SD
-    ones = np.full(len(offsets.offset), mean * width / 4)
-    return np.stack(
-        [ones, slope * offsets.offset, popular * width / 4 * offsets.log_popularity], axis=1
-    )
-
-
 def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
     """The sum of what the slopes of ``profile`` gain each user in log likelihood on their own
     ratings, each left out in turn, cut to ±3 (1,). Its sign decides whether slopes stay.
     """
-    ratings, reg = group.ratings, profile.reg
-    targets, pool = profile.targets(group), group.pool
+    targets, reg = profile.targets(group), profile.reg
     without, with_slopes = (
-        left_out_squares(
-            ratings, targets, features, fit_users(ratings, targets, features, reg, pool), reg
-        )
+        left_out_squares(targets, features, reg, group.pool)
         for features in (profile.features[:, :1], profile.features)
     )
     gains = np.clip((without - with_slopes) / (2 * reg), -MOST_GAIN, MOST_GAIN)
@@ -319,7 +256,7 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="moments",
         title="One-shot moments",
         summary="Popularity, offsets and which tastes go together leave once, with noise; every "
@@ -328,9 +265,6 @@ ALGORITHMS = (
         tuned="MovieLens 1M and 100K, SweetRS and synthetic sets (docs/one-shot-moments.md)",
         config=MomentsConfig,
         order=5,
-        noise=(TotalEpsilon,),
-        unit="user",
-        guarantee=True,
         rate=one_shot_moments,
         learn=learn_one_shot_moments,
         recommend=moments_of_likes,

@@ -26,14 +26,16 @@ clipped, so their sensitivities do not depend on it, and what is released is mul
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.completion.common.cards import user_level
+from dpmc_core.completion.common.parameters import BudgetConfig
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
@@ -45,12 +47,9 @@ from dpmc_core.completion.common.profiles import (
     residuals,
 )
 from dpmc_core.completion.common.step import FactorModel
-from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, norm_of, plan
-from dpmc_core.privacy.moments import clip_rows, normalised, sum_part
-from dpmc_core.privacy.noise import TotalEpsilon
+from dpmc_core.privacy.budget import Curator, Journal, Part, plan
+from dpmc_core.privacy.moments import clip_rows, normalised, second_moment, sum_part
 
 _GRID, _ROUNDS, _ENOUGH = 120, 60, 5000  # possible popularities, rounds of EM, numbers it reads
 _PLAIN = 30.0
@@ -80,13 +79,13 @@ def positive_means(noisy: FloatArray, std: FloatArray) -> FloatArray:
         prior = np.convolve(np.pad(prior, 2, mode="edge"), _SMOOTH, "valid")
     joint = likelihood * prior
     means = (joint @ grid) / joint.sum(axis=1)
-    return np.asarray(np.where(noisy > _PLAIN * std, noisy, means))
+    return np.where(noisy > _PLAIN * std, noisy, means)
 
 
 def standardised_log(positive: FloatArray) -> FloatArray:
     """Logarithms of ``positive`` numbers, centred and scaled over them."""
     logs = np.log(positive)
-    return np.asarray((logs - logs.mean()) / max(float(logs.std()), 1e-9))
+    return (logs - logs.mean()) / max(float(logs.std()), 1e-9)
 
 
 def from_two_sums(
@@ -104,8 +103,7 @@ def from_two_sums(
     its popularity times ``item_weight`` times a quadratic of log-popularity, which is fitted. So
     both sums tell of the same number, and their noise is averaged.
     """
-    logs = standardised_log(popularity)
-    terms = np.stack([np.ones_like(logs), logs, logs**2], axis=1)
+    terms = np.vander(standardised_log(popularity), 3, increasing=True)
     expected = popularity * item_weight
     level = float(np.median(weights / np.maximum(expected, 1e-9)))
     variance = (
@@ -119,9 +117,9 @@ def from_two_sums(
     lowest = max(1e-2 * float(np.median(np.abs(fitted))), 1e-9)
     ratio = np.maximum(fitted, lowest) * item_weight
     second, second_std = weights / ratio, np.hypot(weights_std / ratio, _MODEL * popularity)
-    trust = first_std**-2, second_std**-2
-    both = (first * trust[0] + second * trust[1]) / (trust[0] + trust[1])
-    pooled = positive_means(both, (trust[0] + trust[1]) ** -0.5)
+    of_first, of_second = first_std**-2, second_std**-2
+    trust = of_first + of_second
+    pooled = positive_means((first * of_first + second * of_second) / trust, trust**-0.5)
     return pooled, np.maximum(pooled * ratio, 0.1 * weights_std)
 
 
@@ -138,7 +136,7 @@ OFFSET_SD = 0.1  # R: how far offsets lie from what an item's popularity suggest
 CURVE_SD = 0.025  # R: how large the coefficients of that curve of popularity are
 FEATURE_SD = 0.02  # R: the same of the coefficients of public item features
 OFFSET_POWER = 0.4  # items are weighted by popularity to minus this power
-MEANS_SHARES = (0.12, 0.12, 0.76)  # of the budget: popularity, weights, deviations
+MEANS_SHARES = {"popularity": 0.12, "weights": 0.12, "deviations": 0.76}  # of the budget
 FIRST_ROUND = 0.3  # of the budget for deviations
 
 
@@ -154,31 +152,23 @@ class Offsets:
     popularity: FloatArray
     spread: float
 
-    @property
-    def log_popularity(self) -> FloatArray:
-        """Logarithm of popularity, centred and scaled over the items."""
-        return standardised_log(self.popularity)
-
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateMeansConfig(Config):
+class PrivateMeansConfig(BudgetConfig):
     """``budget`` None for the same predictor without noise."""
-
-    budget: Budget | None = None
 
 
 def offset_parts(
-    people: Population | Ratings, norm: int, shares: tuple[float, float, float]
+    people: Population | Ratings, norm: int, shares: Mapping[str, float]
 ) -> dict[str, Part]:
     """The five sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """
-    clip = DEVIATION_CLIP * people.width
-    popularity, weights, deviations = shares
+    clip, deviations = DEVIATION_CLIP * people.width, shares["deviations"]
     planned = {
         "spread": ("how far ratings lie from their user's mean", 1.0, SPREAD_SHARE),
-        "popularity": ("how often items are rated", 1.0, popularity),
-        "weights": ("weight on each item", 1.0, weights),
+        "popularity": ("how often items are rated", 1.0, shares["popularity"]),
+        "weights": ("weight on each item", 1.0, shares["weights"]),
         "deviations": (
             "weighted deviations of ratings from their user's mean",
             clip,
@@ -225,16 +215,15 @@ def release_offsets(
     (apart,) = curator.release("spread", lambda: people.total(_variances)) / people.n_users
     spread = _spread(apart, curator.std("spread") / people.n_users)
     even = np.ones(n_items)
-    noisy = curator.release("popularity", lambda: people.total(_weights, even, norm))
+    noisy = curator.release("popularity", lambda: people.total(item_weights, even, norm))
     std = max(curator.std("popularity"), 1e-2)
     popularity = positive_means(noisy, np.full(n_items, std))
     item_weight = np.maximum(popularity, std) ** -OFFSET_POWER
-    summed = curator.release("weights", lambda: people.total(_weights, item_weight, norm))
+    summed = curator.release("weights", lambda: people.total(item_weights, item_weight, norm))
     weights_std = max(curator.std("weights"), 1e-3)
     popularity, total = from_two_sums(noisy, std, summed, weights_std, item_weight, popularity)
 
-    logs = standardised_log(popularity)
-    design = np.stack([np.ones_like(logs), logs, logs**2], axis=1)
+    design = np.vander(standardised_log(popularity), 3, increasing=True)
     sds = np.full(3, CURVE_SD)
     if features is not None:
         design = np.hstack([design, features])
@@ -273,10 +262,55 @@ def _spread(apart: float, std: float) -> float:
     return math.sqrt(min(max(1 + apart * trust, LEAST_SPREAD**2), 2.0))
 
 
-def _weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
+def item_weights(group: Group, item_weight: FloatArray, norm: int) -> FloatArray:
     """Σ w_ij of each item (n_items,)."""
     ratings = group.ratings
     return ratings.by_item(user_weights(ratings, item_weight, norm))
+
+
+def present(group: Group) -> FloatArray:
+    """How many users have ratings (1,)."""
+    return np.array([float(np.unique(group.ratings.users).size)])
+
+
+def number_part(norm: int, share: float) -> Part:
+    """The plan of ``present``."""
+    return sum_part("how many users there are", clip=1.0, norm=norm, coordinates=1, share=share)
+
+
+def moment(
+    group: Group,
+    place: IntArray,
+    n_retained: int,
+    weight: FloatArray,
+    norm: int,
+    profile: "Profile | None" = None,
+    unit: float = 1.0,
+    clip: float = math.inf,
+    clamp: float = math.inf,
+) -> FloatArray:
+    """The strict upper triangle of Σ z zᵀ over the ``n_retained`` items that have a ``place``: z
+    the weights of a user's items, times what ``profile`` leaves of their ratings, within ±``clamp``
+    and in units of ``unit``, and clipped to ``clip``, where one is given.
+    """
+    ratings = group.ratings
+    inside = place[ratings.items] >= 0
+    taken = ratings.take(inside)
+    values = user_weights(taken, weight, norm)
+    if profile is not None:
+        values = values * np.clip(profile.left(group), -clamp, clamp)[inside] / unit
+        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
+    return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
+
+
+def standing_out(
+    popularity: FloatArray, n_users: float, shift: float, size: int, least: float
+) -> int:
+    """How many of the ``size`` most popular items have a weight of their own in a second moment,
+    about p_j²/n̂ for a released ``popularity`` p_j, of ``least`` σ/Δ or more, ``shift`` = Δ/σ.
+    """
+    largest = np.sort(popularity)[::-1][:size]
+    return int(np.count_nonzero(largest**2 / n_users * shift >= least))
 
 
 def _deviations(
@@ -304,17 +338,18 @@ class Profile:
     features: FloatArray
     reg: float
 
-    def targets(self, group: Group) -> FloatArray:
+    def targets(self, group: Group) -> Ratings:
         """What the users' ratings have beyond ``base``."""
-        return group.ratings.values - self.base[group.ratings.items]
+        ratings = group.ratings
+        return replace(ratings, values=ratings.values - self.base[ratings.items])
 
     def fits(self, group: Group) -> FloatArray:
         """Every user's coefficients (n_users×p)."""
-        return fit_users(group.ratings, self.targets(group), self.features, self.reg, group.pool)
+        return fit_users(self.targets(group), self.features, self.reg, group.pool)
 
     def left(self, group: Group) -> FloatArray:
         """What the users' fits leave of their ratings."""
-        return residuals(group.ratings, self.targets(group), self.features, self.fits(group))
+        return residuals(self.targets(group), self.features, self.fits(group))
 
     def model(self, group: Group) -> FactorModel:
         """What each user adds alone to what was released: their own coefficients."""
@@ -340,7 +375,7 @@ def learn_private_means(
     The objective is Σ (x − m − b)² + λ Σ (m − middle of the scale)², λ the pull that the user means
     have. Unit: user, add/remove one; every sensitivity is derived in ``privacy.moments``.
     """
-    norm = norm_of(config.budget)
+    norm = config.norm
     parts = plan(offset_parts(people, norm, MEANS_SHARES), config.budget)
     curator = Curator(parts, rng, journal)
     offsets = release_offsets(people, curator, norm).offset + centre(people)
@@ -352,7 +387,7 @@ private_means = in_memory(learn_private_means)
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="private-means",
         title="Private means",
         summary="The baseline made private: noisy item offsets, and every user's own mean.",
@@ -360,9 +395,6 @@ ALGORITHMS = (
         tuned="MovieLens 1M and 100K",
         config=PrivateMeansConfig,
         order=7,
-        noise=(TotalEpsilon,),
-        unit="user",
-        guarantee=True,
         rate=private_means,
         learn=learn_private_means,
         steps=1,

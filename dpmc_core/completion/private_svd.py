@@ -9,43 +9,37 @@ is centred, clamped and scaled to a bounded norm.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from dpmc_core.completion.common.parameters import Rank
+from dpmc_core.completion.common.cards import user_level
+from dpmc_core.completion.common.parameters import BudgetConfig, Rank
 from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.profiles import (
     MEAN_PULL,
     centre,
     model_with_offsets,
-    squared_residuals,
+    residuals,
+    squares_step,
 )
 from dpmc_core.completion.common.step import Step, check_rank
-from dpmc_core.completion.offsets import Profile, offset_parts, release_offsets, user_weights
-from dpmc_core.config import Config
+from dpmc_core.completion.offsets import Profile, moment, offset_parts, release_offsets
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, norm_of, plan
-from dpmc_core.privacy.moments import (
-    clip_rows,
-    most_popular_columns,
-    second_moment,
-    second_moment_part,
-    symmetric,
-)
-from dpmc_core.privacy.noise import TotalEpsilon
+from dpmc_core.privacy.budget import Curator, plan
+from dpmc_core.privacy.moments import most_popular_columns, release_moment, second_moment_part
 
 # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
 CLAMP = 0.25
 MOST_ITEMS = 2000
+SHARES = {"popularity": 0.1, "weights": 0.1, "deviations": 0.4}  # of the budget
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateSVDConfig(Config):
+class PrivateSVDConfig(BudgetConfig):
     """``budget`` None for the same algorithm without noise."""
 
     rank: Rank = 8
-    budget: Budget | None = None
 
 
 def private_svd(
@@ -61,43 +55,34 @@ def private_svd(
     """
     check_rank(ratings, config.rank)
     people = Whole(ratings, workers)
-    ratings = people.whole.ratings
-    norm = norm_of(config.budget)
-    size, clip = min(MOST_ITEMS, ratings.n_items), CLAMP * ratings.width
-    parts = offset_parts(ratings, norm, (0.1, 0.1, 0.4))
+    group, norm = people.whole, config.norm
+    size, clip = min(MOST_ITEMS, people.n_items), CLAMP * people.width
+    parts = offset_parts(people, norm, SHARES)
     if size >= 2:
         parts["covariance"] = second_moment_part(
             "covariance of residuals", clip=clip, norm=norm, size=size, share=0.4
         )
     curator = Curator(plan(parts, config.budget), rng)
     offsets = release_offsets(people, curator, norm)
-    base = offsets.offset + centre(ratings)
-    one = np.ones((ratings.n_items, 1))
-    profile = Profile(base, one, MEAN_PULL)
-    means = profile.fits(people.whole)
-    left = np.clip(profile.left(people.whole), -clip, clip)
-    vectors = np.zeros((ratings.n_items, 0))
-    projected = np.zeros((ratings.n_users, 0))
+    even = np.ones(people.n_items)
+    profile = Profile(offsets.offset + centre(people), even[:, None], MEAN_PULL)
+    vectors = np.zeros((people.n_items, 0))
     if size >= 2:
         best, place = most_popular_columns(offsets.popularity, size)
-        inside = place[ratings.items] >= 0
-        users, columns = ratings.users[inside], place[ratings.items[inside]]
-        weights = user_weights(ratings.take(inside), np.ones(ratings.n_items), norm)
-        rows = clip_rows(users, weights * left[inside], ratings.n_users, norm, clip)
-        noisy = curator.release(
-            "covariance", second_moment(users, columns, rows, ratings.n_users, size)
-        )
-        _, eigenvectors = np.linalg.eigh(symmetric(noisy, size, 1))
-        vectors = np.zeros((ratings.n_items, min(config.rank, size)))
+        exact = partial(moment, group, place, size, even, norm, profile, 1.0, clip, clip)
+        _, eigenvectors = np.linalg.eigh(release_moment(curator, "covariance", exact, size, size))
+        vectors = np.zeros((people.n_items, min(config.rank, size)))
         vectors[best] = eigenvectors[:, ::-1][:, : config.rank]
-        projected = np.asarray(ratings.table(left) @ vectors)
-    model = model_with_offsets(base, np.hstack([one, vectors]), np.hstack([means, projected]))
-    squares = squared_residuals(ratings, model)
-    yield Step(1, model, squares, squares, curator.made(), curator.rest())
+    means = profile.fits(group)
+    left = np.clip(residuals(profile.targets(group), profile.features, means), -clip, clip)
+    projected = group.ratings.table(left) @ vectors
+    features = np.hstack([profile.features, vectors])
+    model = model_with_offsets(profile.base, features, np.hstack([means, projected]))
+    yield squares_step(1, group.ratings, model, curator)
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="private-svd",
         title="Private SVD",
         summary="Noisy item offsets, then the top directions of a noisy covariance of what is "
@@ -106,9 +91,6 @@ ALGORITHMS = (
         tuned="MovieLens 100K",
         config=PrivateSVDConfig,
         order=10,
-        noise=(TotalEpsilon,),
-        unit="user",
-        guarantee=True,
         rate=private_svd,
         steps=1,
     ),

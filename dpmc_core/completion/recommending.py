@@ -14,30 +14,31 @@ from functools import partial
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.parameters import Rank, UseOfFeatures, public_features
+from dpmc_core.completion.common.cards import user_level
+from dpmc_core.completion.common.parameters import (
+    BudgetConfig,
+    Rank,
+    UseOfFeatures,
+    public_features,
+)
+from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.profiles import (
     fit_likes,
     model_with_offsets,
-    squared_residuals,
+    squares_step,
     together,
 )
-from dpmc_core.completion.common.step import Step
-from dpmc_core.completion.kernel.solve import group_rows
-from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.offsets import user_weights
-from dpmc_core.config import Config
+from dpmc_core.completion.common.step import Step, grouped_by_user
+from dpmc_core.completion.offsets import item_weights, moment, number_part, present, standing_out
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Part, norm_of, plan, shift_of
+from dpmc_core.privacy.budget import Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     most_popular_columns,
     release_moment,
-    second_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
 )
-from dpmc_core.privacy.noise import TotalEpsilon
 
 # Chosen on MovieLens 1M, on the split of seed 101; the tables use other splits
 # (docs/one-shot-moments.md).
@@ -59,19 +60,16 @@ MOST_ITEMS, FEWEST_ITEMS = 2000, 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class LikesConfig(Config):
-    """``rank`` is the most factors kept; ``budget`` None for no noise."""
+class LikesConfig(BudgetConfig):
+    """``rank`` is the most factors kept."""
 
     rank: Rank = 32
     item_features: UseOfFeatures = "none"
-    budget: Budget | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class PopularConfig(Config):
+class PopularConfig(BudgetConfig):
     """``budget`` None for no noise."""
-
-    budget: Budget | None = None
 
 
 def most_popular(
@@ -85,9 +83,9 @@ def most_popular(
 
     The objective is Σ (1 − score)².
     """
-    norm = norm_of(config.budget)
+    people, norm = Whole(likes, workers, as_given=True), config.norm
     curator = Curator(plan({"popularity": _popularity(likes, norm, 1.0)}, config.budget), rng)
-    yield _step(1, likes, _released(likes, curator, norm), curator)
+    yield _step(1, likes, _released(people, curator, norm), curator)
 
 
 def moments_of_likes(
@@ -109,36 +107,25 @@ def moments_of_likes(
     p_j²/n̂ for released popularities p_j and number of users n̂, stands out from its noise. Public
     item features are further factors, whose weights every user finds alone.
     """
-    norm = norm_of(config.budget)
+    people, norm = Whole(likes, workers, visitors, as_given=True), config.norm
     size = min(MOST_ITEMS, likes.n_items)
     second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
     parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}
     curator = Curator(plan(parts, config.budget), rng)
-    n_users = 0.0
-    if second:
-        n_users = float(curator.release("users", np.array([float(np.unique(likes.users).size)]))[0])
-    popularity = _released(likes, curator, norm)
-    served = together(likes, visitors)
+    n_users = curator.release("users", lambda: people.total(present))[0] if second else 0.0
+    popularity = _released(people, curator, norm)
     yield _step(1, likes, popularity, curator)
 
     factors = np.zeros((likes.n_items, 0))
     if second:
-        factors = _factors(likes, popularity, n_users, config.rank, size, curator, norm)
+        factors = _factors(people, popularity, n_users, config.rank, size, curator, norm)
     public = public_features(likes, config.item_features)
     if public is not None:
         factors = np.hstack([factors, (TASTE if factors.shape[1] else TASTE_ALONE) * public])
     users = np.zeros((likes.n_users, factors.shape[1]))
     if factors.shape[1]:
-        with Workers(workers) as pool:
-            side = group_rows(
-                served.users,
-                served.items,
-                served.values,
-                served.n_users,
-                served.n_items,
-                factors.shape[1],
-            )
-            users = fit_likes(side, factors, REG, PENALTY, factors, pool)
+        side = grouped_by_user(together(likes, visitors), factors.shape[1])
+        users = fit_likes(side, factors, REG, PENALTY, factors, people.whole.pool)
     yield _step(2, likes, popularity, curator, users, factors)
 
 
@@ -149,16 +136,14 @@ def likes_items_worth_it(likes: Ratings, config: LikesConfig) -> float:
     size = min(MOST_ITEMS, likes.n_items)
     if size < 2:
         return math.inf
-    planned = plan(_parts(likes, norm_of(config.budget), size), config.budget)
+    planned = plan(_parts(likes, config.norm, size), config.budget)
     return likes.n_users * shift_of(planned, "together") / ITEMS_PER_SIGNAL
 
 
 def _parts(likes: Ratings, norm: int, size: int) -> dict[str, Part]:
     """Everything that leaves with the second moment over ``size`` ≥ 2 items."""
     return {
-        "users": sum_part(
-            "how many users there are", clip=1.0, norm=norm, coordinates=1, share=SHARES["users"]
-        ),
+        "users": number_part(norm, SHARES["users"]),
         "popularity": _popularity(likes, norm, SHARES["popularity"]),
         "together": second_moment_part(
             "which items are liked together",
@@ -176,14 +161,14 @@ def _popularity(likes: Ratings, norm: int, share: float) -> Part:
     )
 
 
-def _released(likes: Ratings, curator: Curator, norm: int) -> FloatArray:
+def _released(people: Whole, curator: Curator, norm: int) -> FloatArray:
     """The noisy sum of weights of each item (n_items,)."""
-    weights = user_weights(likes, np.ones(likes.n_items), norm)
-    return curator.release("popularity", likes.by_item(weights))
+    even = np.ones(people.n_items)
+    return curator.release("popularity", lambda: people.total(item_weights, even, norm))
 
 
 def _factors(
-    likes: Ratings,
+    people: Whole,
     popularity: FloatArray,
     n_users: float,
     rank: int,
@@ -196,18 +181,15 @@ def _factors(
     None where nothing stands above the noise.
     """
     floored = np.maximum(popularity, max(curator.std("popularity"), 1e-2))
-    n_retained = size
-    if curator.private:
-        weights = np.sort(floored)[::-1][:size] ** 2 / max(n_users, 1.0)
-        wanted = int(np.count_nonzero(weights * curator.shift("together") >= WEIGHT_WORTH_IT))
-        n_retained = min(max(wanted, FEWEST_ITEMS), size)
+    shift = curator.shift("together")
+    wanted = standing_out(floored, max(n_users, 1.0), shift, size, WEIGHT_WORTH_IT)
+    n_retained = min(max(wanted, FEWEST_ITEMS), size)
     best, place = most_popular_columns(floored, n_retained)
-    inside = likes.take(place[likes.items] >= 0)
-    weights = user_weights(inside, floored**-POPULARITY_POWER, norm)
-    rows = inside.users, place[inside.items], weights, likes.n_users, n_retained
-    noisy = release_moment(curator, "together", partial(second_moment, *rows), n_retained, size)
+    weight = floored**-POPULARITY_POWER
+    exact = partial(people.total, moment, place, n_retained, weight, norm)
+    noisy = release_moment(curator, "together", exact, n_retained, size)
     vectors, strengths = shrink_off_diagonal(noisy, curator.std("together"), rank)
-    factors = np.zeros((likes.n_items, len(strengths)))
+    factors = np.zeros((people.n_items, len(strengths)))
     if len(strengths):
         factors[best] = vectors * np.sqrt(strengths / strengths[0] * n_retained)
     return factors
@@ -220,12 +202,11 @@ def _step(
     first = POPULAR_WEIGHT * popularity / max(float(popularity.max()), 1e-12)
     users, items = factors or (np.zeros((likes.n_users, 0)), np.zeros((likes.n_items, 0)))
     model = model_with_offsets(first, items, users)
-    squares = squared_residuals(likes, model)
-    return Step(iteration, model, squares, squares, curator.made(), curator.rest())
+    return squares_step(iteration, likes, model, curator)
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="popular",
         title="Most liked",
         summary="Everybody gets the items that most people like, by noisy counts: the "
@@ -233,9 +214,6 @@ ALGORITHMS = (
         source="this project; DPALS paper, section 5.1 (noisy counts)",
         config=PopularConfig,
         order=8,
-        noise=(TotalEpsilon,),
-        unit="user",
-        guarantee=True,
         recommend=most_popular,
         steps=1,
     ),

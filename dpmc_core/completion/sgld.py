@@ -29,22 +29,21 @@ from typing import Annotated
 
 import numpy as np
 
-from dpmc_core.completion.common.parameters import ItemsPerUser, Penalty, Rank
+from dpmc_core.completion.common.cards import user_level
+from dpmc_core.completion.common.parameters import BudgetConfig, ItemsPerUser, Penalty, Rank
 from dpmc_core.completion.common.population import Learning, Population, in_memory
 from dpmc_core.completion.common.step import check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, value_clip_of
 from dpmc_core.completion.dpals.preprocessing import Basis
 from dpmc_core.completion.dpals.solver import FARTHEST, LearnedItems, gradients
-from dpmc_core.config import Config, parameters
+from dpmc_core.config import parameters
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
+from dpmc_core.privacy.budget import Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Release
-from dpmc_core.privacy.noise import TotalEpsilon
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGLDConfig(Config):
+class SGLDConfig(BudgetConfig):
     """``budget`` None for no noise: gradient descent."""
 
     rank: Rank = 8
@@ -74,7 +73,6 @@ class SGLDConfig(Config):
             step=0.5,
         ),
     ] = 4.0
-    budget: Budget | None = None
 
 
 def sgld_plan(people: Population, config: SGLDConfig) -> dict[str, Release] | None:
@@ -145,7 +143,7 @@ def _rate(people: Population, config: SGLDConfig) -> float:
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="private-sgld",
         title="Private SGLD",
         summary="Many small steps of the items' factors, each from noisy gradients of clipped "
@@ -153,10 +151,7 @@ ALGORITHMS = (
         source="after Liu, Wang & Smola 2015, as the DPALS paper describes it",
         config=SGLDConfig,
         order=10,
-        noise=(TotalEpsilon,),
         mechanisms=("gaussian",),
-        unit="user",
-        guarantee=True,
         rate=sgld,
         learn=learn_sgld,
     ),

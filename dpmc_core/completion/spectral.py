@@ -22,30 +22,6 @@ from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 
-Shrinkage = Annotated[
-    float,
-    Limit(
-        "reg",
-        1e-3,
-        1e4,
-        "how much tri-factorisation shrinks singular values, in rating units",
-        label="Regularisation λ",
-        step=0.1,
-    ),
-]
-Threshold = Annotated[
-    float,
-    Limit(
-        "reg",
-        1e-3,
-        1e4,
-        "threshold τ of SVT, in multiples of the root mean square of the singular values of what "
-        "the user + item predictor leaves",
-        label="Threshold τ of SVT",
-        step=0.1,
-    ),
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class UserItemConfig(Config):
@@ -64,7 +40,17 @@ class TrifactorConfig(TruncatedSVDConfig):
     """``reg`` is how much singular values are shrunk."""
 
     iterations: Iterations = 20
-    reg: Shrinkage = 10.0
+    reg: Annotated[
+        float,
+        Limit(
+            "reg",
+            1e-3,
+            1e4,
+            "how much tri-factorisation shrinks singular values, in rating units",
+            label="Regularisation λ",
+            step=0.1,
+        ),
+    ] = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +61,18 @@ class SVTConfig(TrifactorConfig):
     """
 
     iterations: Iterations = 5
-    reg: Threshold = 20.0
+    reg: Annotated[
+        float,
+        Limit(
+            "reg",
+            1e-3,
+            1e4,
+            "threshold τ of SVT, in multiples of the root mean square of the singular values of "
+            "what the user + item predictor leaves",
+            label="Threshold τ of SVT",
+            step=0.1,
+        ),
+    ] = 20.0
 
 
 class _Residuals:
@@ -139,7 +136,7 @@ def svt(
     threshold = config.reg * float(
         np.sqrt(np.vdot(data.values, data.values) / min(ratings.n_users, ratings.n_items))
     )
-    dual = data.values.copy()
+    dual = data.values
     step = min(1.9, 1.2 / ratings.density)
     for iteration in range(1, config.iterations + 1):
         left, values, right = _top(data.table(dual), data.rank, rng)

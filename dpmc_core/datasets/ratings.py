@@ -406,7 +406,7 @@ def leave_out(ratings: Ratings, count: int, seed: int) -> Split:
     who leaves moves nobody else's. Raises ``DataError`` where nobody has more.
     """
     per_user = ratings.per_user
-    place = _places_within(ratings, np.argsort(chances(ratings, seed)))
+    place = places_within(ratings, np.argsort(chances(ratings, seed)))
     test = (place < count) & (per_user > count)[ratings.users]
     if not test.any():
         raise DataError(
@@ -417,7 +417,7 @@ def leave_out(ratings: Ratings, count: int, seed: int) -> Split:
     return Split(ratings.take(~test), ratings.take(test), how)
 
 
-def _places_within(ratings: Ratings, order: IntArray) -> IntArray:
+def places_within(ratings: Ratings, order: IntArray) -> IntArray:
     """The place of each rating among those of its user, all put into this ``order``."""
     by_user = order[np.argsort(ratings.users[order], kind="stable")]
     counts = ratings.per_user
@@ -528,7 +528,7 @@ def user_split(
     else:
         held[rng.permutation(able)[: min(max(1, int(able.size * fraction)), most)]] = True
         order = rng.permutation(len(liked))
-    seen = _places_within(liked, order) < np.floor(QUERY * counts)[liked.users]
+    seen = places_within(liked, order) < np.floor(QUERY * counts)[liked.users]
     theirs = held[liked.users]
     how = (
         f"{np.count_nonzero(held):,} of {able.size:,} users with {FEWEST} likes or more held "

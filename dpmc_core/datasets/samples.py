@@ -196,6 +196,11 @@ def unit_columns(values: Matrix) -> Matrix:
     return np.asarray(dense / np.where(norms > 0, norms, 1.0))
 
 
+def direction_of(vector: FloatArray) -> FloatArray:
+    """``vector`` brought to length 1; zeros stay zero."""
+    return vector / max(float(np.linalg.norm(vector)), 1e-300)
+
+
 def unit_maximum(samples: Samples) -> Samples:
     """A copy whose columns v have "unit maximum" (nmf-paper section 4), entries in [0, 1], over a
     length C that is public: √D for images of D pixels, 4 for documents, which are cut there.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -138,7 +138,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         out. Raises ``ValueError`` where none is left, or a pair is rated twice.
         """
         check_is_fitted(self)
-        pairs, rated = _whole(np.asarray(X)), _whole(np.asarray(X_rated))
+        pairs, rated = _whole(X), _whole(X_rated)
         ids, users = np.unique(rated[:, 0], return_inverse=True)
         items = places_among(rated[:, 1], self.items_)
         values = np.clip(np.asarray(y_rated, dtype=np.float64), self.low, self.high)
@@ -168,7 +168,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from the others, beside baselines of those others. A model of its own is fitted, without
         noise in the baselines and errors: for who holds the ratings.
         """
-        pairs, values = _whole(np.asarray(X)), np.asarray(y, dtype=np.float64)
+        pairs, values = _whole(X), np.asarray(y, dtype=np.float64)
         rest, out = train_test_split(np.arange(len(values)), test_size=0.2, random_state=0)
         model = clone(self).fit(pairs[rest], values[rest])
         users, items = (np.unique(column, return_inverse=True)[1] for column in pairs.T)
@@ -197,7 +197,8 @@ def _kind_of(X: Any) -> Any:
     return np.int64 if np.asarray(X).dtype.kind == "i" else np.float64
 
 
-def _whole(pairs: NDArray[Any]) -> IntArray:
+def _whole(given: Any) -> IntArray:
+    pairs = np.asarray(given)
     if pairs.shape[1] != 2:
         raise ValueError(_PAIRS)
     return _numbers(pairs, "X")

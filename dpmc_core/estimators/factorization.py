@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.datasets.samples import Places, Samples, unit_columns
+from dpmc_core.datasets.samples import Places, Samples, direction_of, unit_columns
 from dpmc_core.errors import ParameterError, one_of
 from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
 from dpmc_core.factorization.blocks import fit_coefficients
@@ -56,7 +56,7 @@ class _Factorization(
         check_non_negative(rows, type(self).__name__)
         if rows.max() > _LARGEST:
             raise ValueError(f"X must have numbers of at most {_LARGEST:g}.")
-        return np.asarray(rows)
+        return rows
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """H (n_samples×n_components): the non-negative weights that rebuild each row of X, worked
@@ -64,17 +64,16 @@ class _Factorization(
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        return np.asarray(fit_coefficients(rows.T, self.components_.T, sweeps=_SWEEPS).T)
+        return fit_coefficients(rows.T, self.components_.T, sweeps=_SWEEPS).T
 
     def compare(self, X: ArrayLike) -> Standing:
         """How well the parts rebuild rows ``X``, each scaled to length 1, beside multiples of their
         average. Computed without noise: for who holds the rows.
         """
         check_is_fitted(self)
-        columns = np.asarray(unit_columns(self._rows(X, reset=False).T))
+        columns = unit_columns(self._rows(X, reset=False).T)
         fits = fit_coefficients(columns, self.components_.T, sweeps=_SWEEPS)
-        mean = columns.mean(axis=1)
-        along = columns.T @ (mean / max(float(np.linalg.norm(mean)), 1e-300))
+        along = columns.T @ direction_of(columns.mean(axis=1))
         return Standing.of(
             ((columns - self.components_.T @ fits) ** 2).sum(axis=0),
             {"the average row": (columns**2).sum(axis=0) - along**2},

@@ -59,7 +59,7 @@ def gradient_steps(
     """
     top = float(np.linalg.eigvalsh(gram)[-1])
     eta = 1.0 / top if top > 0 else 0.0
-    out = np.array(start, dtype=np.float64)
+    out = start
     for _ in range(steps):
         out = np.maximum(out - eta * (gram @ out - target), 0.0)
     return out
@@ -74,7 +74,7 @@ def multiplicative_steps(
     their rule; for any B it minimises, over X ≥ 0, their bound Σ (GX)ᵢX′ᵢ²/2Xᵢ − BᵢX′ᵢ, which is
     equal at X and nowhere lower than ours, so that no step goes uphill. What is 0 stays 0.
     """
-    out, least = np.array(start, dtype=np.float64), np.finfo(np.float64).tiny
+    out, least = start, np.finfo(np.float64).tiny
     for _ in range(steps):
         out = out * np.maximum(target, 0.0) / np.maximum(gram @ out, least)
     return out
@@ -88,7 +88,6 @@ def active_set(gram: FloatArray, target: FloatArray, start: FloatArray, steps: i
     ½xᵀGx − bᵀx is ½‖Rx − c‖² less a constant, where G = RᵀR and b = Rᵀc: for B in the range of G,
     as that of every half problem is.
     """
-    del start, steps
     values, vectors = np.linalg.eigh(gram)
     values = np.where(values > _SINGULAR * values[-1], values, 0.0)
     root = np.sqrt(values)[:, None]
@@ -108,7 +107,7 @@ def admm_steps(gram: FloatArray, target: FloatArray, start: FloatArray, steps: i
     """
     penalty = max(float(np.trace(gram)) / len(gram), np.finfo(np.float64).tiny)
     factor = cho_factor(gram + penalty * np.eye(len(gram)))
-    out = np.array(start, dtype=np.float64)
+    out = start
     dual = np.where(out > 0, 0.0, np.minimum((target - gram @ out) / penalty, 0.0))
     for _ in range(_ITERATIONS * steps):
         free = cho_solve(factor, target + penalty * (out - dual)) + dual
@@ -119,19 +118,19 @@ def admm_steps(gram: FloatArray, target: FloatArray, start: FloatArray, steps: i
 
 def unit_ball(columns: FloatArray) -> FloatArray:
     """Columns moved into the ℓ2 ball of radius 1: w / max(1, ‖w‖) (nmf-paper, after eq. 12)."""
-    return np.asarray(columns / np.maximum(1.0, np.linalg.norm(columns, axis=0)))
+    return columns / np.maximum(1.0, np.linalg.norm(columns, axis=0))
 
 
 def cross(values: Matrix, dictionary: FloatArray) -> FloatArray:
     """WᵀV, K×N and dense."""
     if sparse.issparse(values):
         return np.ascontiguousarray((values.T @ dictionary).T)
-    return np.asarray(dictionary.T @ values)
+    return dictionary.T @ values
 
 
 def gram_and_target(values: Matrix, coefficients: FloatArray) -> tuple[FloatArray, FloatArray]:
     """HHᵀ (K×K) and VHᵀ (D×K)."""
-    return coefficients @ coefficients.T, np.asarray(values @ coefficients.T)
+    return coefficients @ coefficients.T, values @ coefficients.T
 
 
 def fit_coefficients(
@@ -148,10 +147,8 @@ def fit_coefficients(
     From ``start`` (by default a clipped least-squares fit), by coordinate descent. ``target`` is
     WᵀV where it is known already.
     """
-    gram, target = (
-        dictionary.T @ dictionary,
-        cross(values, dictionary) if target is None else target,
-    )
+    gram = dictionary.T @ dictionary
+    target = cross(values, dictionary) if target is None else target
     if start is None and not gram.any():
         start = np.zeros_like(target)  # an empty dictionary rebuilds nothing
     elif start is None:

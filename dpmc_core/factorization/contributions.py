@@ -13,34 +13,30 @@ frequencies by at most 1 in ℓ2. Longer documents count less for each of their 
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
-from dpmc_core.privacy.budget import Curator, Part
+from dpmc_core.privacy.budget import Curator, Part, for_replacing
+from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import sum_part
 
-Made = TypeVar("Made")
+WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ)
 
 
 @dataclass(frozen=True, eq=False)
 class UnitGroup:
-    """Some images or documents, all over the same rows."""
+    """Some images or documents, all over the same rows; ``memory`` has the columns that were summed
+    over last.
+    """
 
     samples: Samples
-    memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-
-    def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
-        """As ``completion.common.population.Group.cached``."""
-        if name not in self.memory or self.memory[name][0] != version:
-            self.memory[name] = (version, make())
-        result: Made = self.memory[name][1]
-        return result
+    memory: dict[Any, Matrix] = field(default_factory=dict)
 
 
 class Units(ABC):
@@ -94,17 +90,17 @@ class Selection:
                 return values
             length = np.linalg.norm(values, axis=0)
             shorter = (length > 0) & (length < 1 - 1e-9)
-            return np.asarray(values / np.where(shorter, length, 1.0))
-        counts = group.samples.counts
+            return values / np.where(shorter, length, 1.0)
+        counts, version = group.samples.counts, (idf.tobytes(), self.lengthened)
         assert counts is not None
-
-        def weighted() -> Matrix:
+        if version not in group.memory:
             # first to length 1: one document's huge count must not overflow
             table = unit_columns(sparse.csc_array(sparse.csr_array(counts)[self.rows]))
             table = sparse.csc_array(sparse.diags_array(idf) @ table)
-            return unit_columns(table) if self.lengthened else group.samples.normalised(table)
-
-        return group.cached("columns", (idf.tobytes(), self.lengthened), weighted)
+            table = unit_columns(table) if self.lengthened else group.samples.normalised(table)
+            group.memory.clear()
+            group.memory[version] = table
+        return group.memory[version]
 
     def fewer(self, most: int) -> "Selection":
         """The ``most`` rows of these whose released frequency is highest, so that their IDF is
@@ -176,7 +172,7 @@ def keep_rows(units: Units, curator: Curator, most: int) -> Selection:
 
 def sum_of_columns(group: UnitGroup, selection: Selection) -> FloatArray:
     """Σ of the columns (M,)."""
-    return np.asarray(selection.columns(group).sum(axis=1)).ravel()
+    return np.asarray(selection.columns(group).sum(axis=1))
 
 
 def _frequencies(group: UnitGroup) -> FloatArray:
@@ -184,20 +180,30 @@ def _frequencies(group: UnitGroup) -> FloatArray:
     assert group.samples.counts is not None
     binary = sparse.csc_array(group.samples.counts, copy=True)  # it may be sorted in place
     binary.data = np.ones_like(binary.data)
-    return np.asarray(unit_columns(binary).sum(axis=1)).ravel()
+    return np.asarray(unit_columns(binary).sum(axis=1))
 
 
 def clipped_columns(values: FloatArray, clip: float) -> FloatArray:
     """Columns moved onto the ℓ2 ball of radius ``clip``."""
     length = np.linalg.norm(values, axis=0)
-    return np.asarray(values * np.minimum(1.0, clip / np.maximum(length, 1e-300)))
+    return values * np.minimum(1.0, clip / np.maximum(length, 1e-300))
 
 
-def words_worth_it(n: int, shift: float, per_signal: float, most: int) -> int:
+def rows_worth_it(
+    n: int, shift: float, most: int, per_signal: float = WORDS_PER_SIGNAL, fewest: int = 10
+) -> int:
     """How many rows a released second moment may have.
 
-    ``per_signal``·√(N·Δ/σ), between 10 and ``most``. Reads no data but N.
+    ``per_signal``·√(N·Δ/σ), between ``fewest`` and ``most``. Reads no data but N.
     """
     if math.isinf(shift):
         return most
-    return max(min(10, most), min(most, int(per_signal * math.sqrt(n * shift))))
+    return max(min(fewest, most), min(most, int(per_signal * math.sqrt(n * shift))))
+
+
+def planned_for(neighbours: str, parts: Mapping[str, Part], **kinds: Kind) -> dict[str, Part]:
+    """The ``parts`` of a factorisation for such neighbours, those that are named of other
+    ``kinds``.
+    """
+    of_kind = {n: replace(part, kind=kinds.get(n, "factorization")) for n, part in parts.items()}
+    return for_replacing(of_kind) if neighbours == "replace-one" else of_kind

@@ -30,10 +30,16 @@ from typing import Annotated, Any
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.errors import ParameterError
-from dpmc_core.factorization.blocks import coordinate_sweeps, cross, fit_coefficients, unit_ball
+from dpmc_core.factorization.blocks import (
+    coordinate_sweeps,
+    cross,
+    fit_coefficients,
+    gram_and_target,
+    unit_ball,
+)
 from dpmc_core.factorization.contributions import (
     AllUnits,
     Selection,
@@ -43,8 +49,9 @@ from dpmc_core.factorization.contributions import (
     frequency_part,
     keep_rows,
     mean_part,
+    planned_for,
+    rows_worth_it,
     sum_of_columns,
-    words_worth_it,
 )
 from dpmc_core.factorization.robust import soft_threshold
 from dpmc_core.factorization.step import (
@@ -53,15 +60,15 @@ from dpmc_core.factorization.step import (
     NeighbourChoice,
     OutlierBound,
     OutlierPenalty,
-    Parts,
     Rounds,
+    RoundsConfig,
     check_outliers,
     check_parts,
     random_dictionary,
 )
 from dpmc_core.limits import LIMITS, Limit
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
@@ -70,13 +77,12 @@ STARTS = ("mean", "random")
 # of the budget, for a start from the mean and for document frequencies
 MEAN_SHARE, WORDS_SHARE = 0.05, 0.15
 GRAM_SHARE = 0.25  # of a round's budget, for A; the rest for B, which has more numbers
-WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ) of a round
 MOST_WORDS = 2000
 START_SPREAD = 0.5  # how far a start from the mean spreads around it
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrectedNMFConfig(Config):
+class CorrectedNMFConfig(RoundsConfig):
     """K parts, T rounds, ``inner`` passes over W per round.
 
     ``start`` "mean" spends a little on the mean image and spreads random parts around it.
@@ -86,7 +92,6 @@ class CorrectedNMFConfig(Config):
     another (eqs. 13–14 have twice the sensitivities; ``moments`` derives √2 where that holds).
     """
 
-    rank: Parts = 16
     rounds: Rounds = 20
     inner: InnerSteps = 10
     start: Annotated[
@@ -132,8 +137,7 @@ def learn_corrected(
     rate = config.sampling_rate
     if rate < 1 and units.whole is None:
         raise ParameterError("sampling_rate", rate, "1 for units in partitions")
-    curator, most = _curator(units, config, rng, journal)
-    selection, start = _start(units, config, curator, most, rng)
+    curator, selection, start = _begin(units, config, rng, journal)
     values = None if units.whole is None else selection.columns(units.whole)
     seen: dict[str, Any] = {}
 
@@ -145,7 +149,7 @@ def learn_corrected(
         taking = seen["coefficients"]
         if rate < 1:
             taking = taking * (rng.random(taking.shape[1]) < rate)
-        return _statistics(taking, clean)
+        return np.vstack(gram_and_target(clean, taking))
 
     for k, dictionary in enumerate(rounds_from(statistics, start, config, curator), start=1):
         whole = selection.spread(dictionary, units.dimension)
@@ -163,12 +167,11 @@ def corrected_nmf(
     return learn_corrected(AllUnits(samples), config, rng)
 
 
-def _curator(
+def _begin(
     units: Units, config: CorrectedNMFConfig, rng: np.random.Generator, journal: Journal | None
-) -> tuple[Curator, int]:
-    """The plan's curator, and how many rows take part.
-
-    All pixels, or so many words as a first plan says are worth their noise.
+) -> tuple[Curator, Selection, FloatArray]:
+    """The plan's curator, what is summed over (all pixels, or so many words as a first plan says
+    are worth their noise), and the dictionary (M×K) of the first round.
     """
     rows = units.dimension
     if units.unit == "document":
@@ -176,21 +179,15 @@ def _curator(
         first = plan(_parts(units, config, rows), config.budget)
         if first is not None:
             sample = round(units.given * config.sampling_rate)
-            rows = words_worth_it(sample, 1 / first["B"].mechanism.std, WORDS_PER_SIGNAL, rows)
-    return Curator(plan(_parts(units, config, rows), config.budget), rng, journal), rows
-
-
-def _start(
-    units: Units, config: CorrectedNMFConfig, curator: Curator, most: int, rng: np.random.Generator
-) -> tuple[Selection, FloatArray]:
-    """What is summed over, and the dictionary (M×K) of the first round."""
-    selection = keep_rows(units, curator, most)
+            rows = rows_worth_it(sample, 1 / first["B"].mechanism.std, rows)
+    curator = Curator(plan(_parts(units, config, rows), config.budget), rng, journal)
+    selection = keep_rows(units, curator, rows)
     size = len(selection.rows)
-    drawn = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
-    if config.start != "mean":
-        return selection, drawn
-    mean = curator.release("mean", lambda: units.total(sum_of_columns, selection))
-    return selection, around(np.maximum(mean, 0.0), drawn)
+    start = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
+    if config.start == "mean":
+        mean = curator.release("mean", lambda: units.total(sum_of_columns, selection))
+        start = around(np.maximum(mean, 0.0), start)
+    return curator, selection, start
 
 
 def rounds_from(
@@ -216,13 +213,9 @@ def rounds_from(
 def _released(
     both: Callable[[], FloatArray], rank: int, curator: Curator
 ) -> tuple[FloatArray, FloatArray]:
-    """The statistics of a round (see ``_statistics``) as they leave; computed if none is kept."""
+    """The statistics of a round as they leave; computed if none is kept."""
     gram = curator.release("A", lambda: packed(both()[:rank]))
     return unpacked(gram, rank), curator.release("B", lambda: both()[rank:])
-
-
-def _statistics(coefficients: FloatArray, clean: Matrix) -> FloatArray:
-    return np.vstack([coefficients @ coefficients.T, np.asarray(clean @ coefficients.T)])
 
 
 def statistics_of_group(
@@ -230,7 +223,7 @@ def statistics_of_group(
 ) -> FloatArray:
     """H Hᵀ over (V − R) Hᵀ of the group (K + M × K), H and R from ``dictionary``."""
     coefficients, clean, _ = _coefficients_of_each(selection.columns(group), dictionary, config)
-    return _statistics(coefficients, clean)
+    return np.vstack(gram_and_target(clean, coefficients))
 
 
 def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
@@ -242,8 +235,7 @@ def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Par
     rounds = parts_of_rounds(unit, config, rows, left)
     rate = config.sampling_rate
     parts |= {name: replace(part, sampling_rate=rate) for name, part in rounds.items()}
-    parts = {name: replace(part, kind="factorization") for name, part in parts.items()}
-    return for_replacing(parts) if config.neighbours == "replace-one" else parts
+    return planned_for(config.neighbours, parts)
 
 
 def parts_of_rounds(
@@ -279,7 +271,7 @@ def around(mean: FloatArray, spread: FloatArray) -> FloatArray:
         return spread
     relative = spread / spread.max(axis=0)
     table = mean[:, None] * (1 - START_SPREAD + START_SPREAD * 2 * relative)
-    return np.asarray(table / np.linalg.norm(table, axis=0))
+    return table / np.linalg.norm(table, axis=0)
 
 
 def _coefficients_of_each(
@@ -292,17 +284,13 @@ def _coefficients_of_each(
     coefficients = fit_coefficients(values, dictionary, sweeps=8)
     if config.outlier_penalty is None:
         return clipped_columns(coefficients, 1.0), values, None
-    entry = len(dictionary) ** -0.5
-    dense = np.asarray(values)
-    gram = dictionary.T @ dictionary
-    clean = dense
-    outliers = np.zeros_like(dense)
+    entry, gram = len(dictionary) ** -0.5, dictionary.T @ dictionary
     for _ in range(4):
-        left = dense - dictionary @ coefficients
+        left = values - dictionary @ coefficients
         outliers = soft_threshold(
             left, config.outlier_penalty * entry, config.outlier_bound * entry
         )
-        clean = clipped_columns(dense - outliers, 1.0)
+        clean = clipped_columns(values - outliers, 1.0)
         coefficients = coordinate_sweeps(gram, cross(clean, dictionary), coefficients, 3)
     return clipped_columns(coefficients, 1.0), clean, outliers
 

@@ -45,8 +45,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Config
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import Samples, direction_of
 from dpmc_core.factorization.contributions import (
     AllUnits,
     Selection,
@@ -56,8 +55,9 @@ from dpmc_core.factorization.contributions import (
     frequency_part,
     keep_rows,
     mean_part,
+    planned_for,
+    rows_worth_it,
     sum_of_columns,
-    words_worth_it,
 )
 from dpmc_core.factorization.corrected import (
     CorrectedNMFConfig,
@@ -70,14 +70,14 @@ from dpmc_core.factorization.public_images import cosine_basis, made_parts, smoo
 from dpmc_core.factorization.step import (
     FactorStep,
     NeighbourChoice,
-    Parts,
     Refinements,
     Rounds,
+    RoundsConfig,
     check_parts,
     random_dictionary,
 )
 from dpmc_core.privacy.algorithm import Algorithm
-from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, for_replacing, plan
+from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import packed, shrink, unpacked, whole_moment_part
 from dpmc_core.privacy.noise import TotalEpsilon
@@ -111,7 +111,7 @@ DRAWN = _Look(frequencies=6.0, unseen=(0.0, 0.0), wider=1.0, worth_one=0.0, wort
 FEWEST_FREQUENCIES = 16
 FIRST_SHARE = 0.15  # of the second moments' budget
 EVENED_CLIP = 1.2  # of the second stage
-WORDS_PER_SIGNAL, MOST_WORDS = 4.0, 1500
+MOST_WORDS = 1500
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,13 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentConfig(Config):
+class MomentConfig(RoundsConfig):
     """K parts; ``rounds`` of the NMF of synthetic columns; ``budget`` None for no noise.
 
     ``neighbours`` as in ``CorrectedNMFConfig``. ``refinements`` rounds of the corrected form begin
     at the parts of the moments, for half of the budget.
     """
 
-    rank: Parts = 16
     rounds: Rounds = 150
     neighbours: NeighbourChoice = "add/remove-one"
     refinements: Refinements = 0
@@ -151,40 +150,30 @@ def frequencies_worth_it(dimension: int, n: int, snr: float, drawn: bool = False
 
     2.8·√(N·Δ/σ), 6·√(N·Δ/σ) for drawn images, whose edges are sharp; at least 16, at most D.
     """
-    if math.isinf(snr):
-        return dimension
     look = DRAWN if drawn else PHOTOGRAPHS
-    return max(
-        min(FEWEST_FREQUENCIES, dimension),
-        min(dimension, int(look.frequencies * math.sqrt(n * snr))),
-    )
+    return rows_worth_it(n, snr, dimension, look.frequencies, FEWEST_FREQUENCIES)
 
 
 def sizes_of(units: Units, config: MomentConfig) -> Sizes:
     """By D, N and ε alone."""
     text = units.unit == "document"
     rows = min(units.dimension, MOST_WORDS) if text else units.dimension
+    whole = Sizes(rows, rows, 1, rows)
     if config.budget is None:
-        return Sizes(rows, rows, 1, rows)
-    planned = plan(parts_of(units, Sizes(rows, min(64, rows), 1, rows), config), config.budget)
+        return whole
+    planned = plan(parts_of(units, replace(whole, size=min(64, rows)), config), config.budget)
     assert planned is not None
     snr = RESIDUAL_CLIP**2 / planned["together"].mechanism.std
     if text:
-        n_words = words_worth_it(units.given, snr, WORDS_PER_SIGNAL, rows)
-        after = 0
+        n_words, after = rows_worth_it(units.given, snr, rows), 0
         if config.refinements:
-            after = words_worth_it(
-                units.given, 1 / planned["B"].mechanism.std, WORDS_PER_SIGNAL, rows
-            )
+            after = rows_worth_it(units.given, 1 / planned["B"].mechanism.std, rows)
         return Sizes(n_words, n_words, 1, after)
     if units.shape is None:
-        return Sizes(rows, rows, 1, rows)  # of columns that are no pictures nothing is public
+        return whole  # of columns that are no pictures nothing is public
     look, worth = DRAWN if units.drawn else PHOTOGRAPHS, units.given * snr
     stages = 0 if worth < look.worth_one else 1 if worth < look.worth_two else 2
     return Sizes(rows, frequencies_worth_it(rows, units.given, snr, units.drawn), stages, rows)
-
-
-_KINDS: dict[str, Kind] = {"mean": "average", "first": "photographs", "together": "photographs"}
 
 
 def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part]:
@@ -215,8 +204,8 @@ def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part
             share=left,
             unit=unit,
         )
-    parts = {n: replace(part, kind=_KINDS.get(n, "factorization")) for n, part in parts.items()}
-    return for_replacing(parts) if config.neighbours == "replace-one" else parts
+    kinds: dict[str, Kind] = dict.fromkeys(("first", "together"), "photographs")
+    return planned_for(config.neighbours, parts, mean="average", **kinds)
 
 
 MOST_SEEN = 1500.0  # N·Δ/σ from which releases show most of what varies
@@ -290,12 +279,12 @@ def _from_moments(
     basis = cosine_basis(units.shape, size) if units.shape is not None else None
 
     mean = curator.release("mean", lambda: units.total(sum_of_columns, selection)) / n
-    noise = len(mean) * (curator.std("mean") / n) ** 2
-    energy = min(max(float(mean @ mean) - noise, 0.0), 1.0)
-    mean = np.maximum(_smooth(mean, units.shape, curator.std("mean") / n), 0.0)
+    std = curator.std("mean") / n
+    energy = min(max(float(mean @ mean) - len(mean) * std**2, 0.0), 1.0)
+    mean = np.maximum(_smooth(mean, units.shape, std), 0.0)
     if not mean.any() and units.unit == "image":
         mean = np.ones(len(mean))  # plain grey, where noise left nothing
-    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    direction = direction_of(mean)
     alone = np.zeros((len(mean), config.rank))
     alone[:, 0] = direction
     yield alone
@@ -353,7 +342,7 @@ def _moment(
     total = np.zeros((size, size))
     for first in range(0, values.shape[1], _CHUNK):
         piece = values[:, first : first + _CHUNK]
-        dense = np.asarray(piece.toarray() if sparse.issparse(piece) else piece)
+        dense = piece.toarray() if sparse.issparse(piece) else piece
         left = dense - np.outer(direction, direction @ dense)
         left = (left if basis is None else basis.T @ left) / typical
         alone = clipped_columns(left if evened is None else evened @ left, clip)
@@ -392,7 +381,7 @@ def _unseen(shape: tuple[int, int], energy: float, seen: FloatArray) -> FloatArr
     axes, weights, _ = np.linalg.svd(seen, full_matrices=False)
     axes = axes[:, weights > 0]
     smooth -= axes @ (axes.T @ smooth)
-    return np.asarray(smooth * math.sqrt(energy / max(float(np.vdot(smooth, smooth)), 1e-12)))
+    return smooth * math.sqrt(energy / max(float(np.vdot(smooth, smooth)), 1e-12))
 
 
 def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> FloatArray:
@@ -407,7 +396,7 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
     seen = basis.T @ mean
     gain = np.cumsum(2 * std**2 - seen**2)
     n_frequencies = int(gain.argmin()) + 1
-    return np.asarray(basis[:, :n_frequencies] @ seen[:n_frequencies])
+    return basis[:, :n_frequencies] @ seen[:n_frequencies]
 
 
 ALGORITHMS = (

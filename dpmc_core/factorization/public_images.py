@@ -27,9 +27,7 @@ def cosine_basis(shape: tuple[int, int], size: int) -> FloatArray:
     order = np.argsort(_squared_frequencies(shape), kind="stable")[:size]
     unit = np.zeros((order.size, math.prod(shape)))
     unit[np.arange(order.size), order] = 1.0
-    return np.asarray(
-        idctn(unit.reshape(-1, *shape), axes=(1, 2), norm="ortho").reshape(order.size, -1).T
-    )
+    return idctn(unit.reshape(-1, *shape), axes=(1, 2), norm="ortho").reshape(order.size, -1).T
 
 
 def _squared_frequencies(shape: tuple[int, int]) -> FloatArray:

@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import cross, gram_and_target, unit_ball
 from dpmc_core.factorization.robust import soft_threshold
@@ -30,8 +30,8 @@ from dpmc_core.factorization.step import (
     FactorStep,
     OutlierBound,
     OutlierPenalty,
-    Parts,
     Rounds,
+    RoundsConfig,
     check_outliers,
     check_parts,
     nndsvd,
@@ -49,7 +49,7 @@ SOURCE_START = "; W's un-noised start is not accounted for"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedConfig(Config):
+class PublishedConfig(RoundsConfig):
     """K parts, T rounds, nominal ``epsilon`` per round and per statistic (A and B each).
 
     ``epsilon`` None for no noise. ``inner`` steps on H go on from those of the round before; from a
@@ -57,7 +57,6 @@ class PublishedConfig(Config):
     Outliers as in ``RobustConfig``.
     """
 
-    rank: Parts = 16
     rounds: Rounds = 1000
     inner: Annotated[
         int, Limit("inner", 1, 200, "steps on the coefficients per round", integer=True)
@@ -128,9 +127,7 @@ def published_nmf(
     penalty = config.outlier_penalty
     check_outliers(penalty, dense=not sparse.issparse(values))
     if not sparse.issparse(values):
-        values = unit_ball(
-            np.asarray(values)
-        )  # columns longer than 1, which eq. 14 does not bound, are cut
+        values = unit_ball(values)  # columns longer than 1, which eq. 14 does not bound, are cut
     n = values.shape[1]
     entry = values.shape[0] ** -0.5
     check_parts(values.shape, config.rank)
@@ -145,7 +142,7 @@ def published_nmf(
     dictionary, coefficients = dictionary / length, coefficients * length[:, None]
     begun, scale = dictionary, max(float(np.linalg.norm(dictionary)), 1e-300)
     clean, outliers = values, None
-    shifts = {"A": 2 / n, "B": (2 if penalty is None else 4) / n}
+    shift_of_b = (2 if penalty is None else 4) / n
     for iteration in range(1, config.rounds + 1):
         gram = dictionary.T @ dictionary
         eta = 1 / float(np.linalg.eigvalsh(gram)[-1])  # η_H/N
@@ -153,18 +150,20 @@ def published_nmf(
         for _ in range(config.inner):
             coefficients = np.maximum(coefficients - eta * (gram @ coefficients - target), 0.0)
             if penalty is not None:
-                left = np.asarray(values) - dictionary @ coefficients
+                left = values - dictionary @ coefficients
                 outliers = unit_ball(
                     soft_threshold(left, penalty * entry, config.outlier_bound * entry)
                 )
-                clean = np.asarray(values) - outliers
+                clean = values - outliers
                 target = cross(clean, dictionary)
         coefficients = unit_ball(coefficients)
         first, second = (table / n for table in gram_and_target(clean, coefficients))
         releases = []
         if config.epsilon is not None:
-            for name, table, source in (("A", first, SOURCE_A), ("B", second, SOURCE_B)):
-                shift = shifts[name]
+            for name, table, shift, source in (
+                ("A", first, 2 / n, SOURCE_A),
+                ("B", second, shift_of_b, SOURCE_B),
+            ):
                 noise, release = draw(
                     Gaussian(scale=paper_sigma(shift, config.epsilon, config.delta)),
                     table.shape,
@@ -190,7 +189,6 @@ def published_nmf(
 
 
 def _prepared(config: PublishedConfig, noise: Noise, samples: Samples) -> PublishedConfig:
-    del samples
     return replace(config, epsilon=noise.epsilon, delta=noise.delta)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.samples import Matrix, Samples
 from dpmc_core.factorization.blocks import (
     active_set,
@@ -30,8 +30,7 @@ from dpmc_core.factorization.step import (
     InnerSteps,
     OutlierBound,
     OutlierPenalty,
-    Parts,
-    Rounds,
+    RoundsConfig,
     check_outliers,
     nndsvd,
 )
@@ -64,7 +63,7 @@ Solver = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NMFConfig(Config):
+class NMFConfig(RoundsConfig):
     """K parts in T rounds, ``inner`` steps on each factor per round.
 
     Steps are by "coordinates" (exact, row by row), "gradient" (as published, 1/‖Gram‖),
@@ -72,8 +71,6 @@ class NMFConfig(Config):
     "active-set" (each factor to its end, whatever ``inner``) or "admm".
     """
 
-    rank: Parts = 16
-    rounds: Rounds = 50
     inner: InnerSteps = 1
     solver: Solver = "coordinates"
     outlier_penalty: ClassVar[float | None] = None
@@ -81,15 +78,13 @@ class NMFConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustConfig(Config):
+class RobustConfig(RoundsConfig):
     """As ``NMFConfig``, with outliers.
 
     ``outlier_penalty`` λ and ``outlier_bound`` M are in units of 1/√D, the root mean square entry
     of a column of length 1; λ None leaves outliers out.
     """
 
-    rank: Parts = 16
-    rounds: Rounds = 50
     inner: InnerSteps = 3
     solver: Solver = "coordinates"
     # chosen on contaminated Yale B
@@ -98,16 +93,13 @@ class RobustConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SklearnConfig(Config):
+class SklearnConfig(RoundsConfig):
     """K parts, T iterations of coordinate descent."""
-
-    rank: Parts = 16
-    rounds: Rounds = 50
 
 
 def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray:
     """S_{λ,M} of nmf-paper eq. 9: what of each entry is above λ, at most M, with its sign."""
-    return np.asarray(np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound))
+    return np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound)
 
 
 def robust_nmf(
@@ -121,7 +113,6 @@ def robust_nmf(
     are scaled to 1 and their coefficients up, which keeps WH; the gradient solver projects them, as
     printed. Raises ``DataError`` for outliers in sparse data, whose R would not be sparse.
     """
-    del rng  # the start is fixed by the data
     penalty = config.outlier_penalty
     check_outliers(penalty, dense=not sparse.issparse(values))
     unit = values.shape[0] ** -0.5
@@ -147,9 +138,9 @@ def robust_nmf(
             dictionary.T @ dictionary, cross(clean, dictionary), coefficients, config.inner
         )
         if penalty is not None:
-            left = np.asarray(values) - dictionary @ coefficients
+            left = values - dictionary @ coefficients
             outliers = soft_threshold(left, penalty * unit, config.outlier_bound * unit)
-            clean = np.asarray(values) - outliers
+            clean = values - outliers
         yield FactorStep(iteration, np.ascontiguousarray(dictionary), coefficients, outliers)
 
 
@@ -169,7 +160,7 @@ def sklearn_nmf(values: Matrix, rank: int, rounds: int) -> Iterator[FactorStep]:
         dictionary, coefficients, _ = non_negative_factorization(
             held, W=left, H=right, n_components=rank, init="custom", max_iter=rounds, tol=0
         )
-    yield FactorStep(rounds, np.asarray(dictionary), np.asarray(coefficients))
+    yield FactorStep(rounds, dictionary, coefficients)
 
 
 def _fitted(
@@ -181,7 +172,6 @@ def _fitted(
 def _by_sklearn(
     samples: Samples, config: SklearnConfig, rng: np.random.Generator
 ) -> Iterator[FactorStep]:
-    del rng
     return sklearn_nmf(samples.values, config.rank, config.rounds)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.config import Choice
+from dpmc_core.config import Choice, Config
 from dpmc_core.datasets.samples import Matrix
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.factorization.blocks import squared_norm
@@ -70,6 +70,14 @@ NeighbourChoice = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundsConfig(Config):
+    """K parts (``rank``) in T ``rounds``."""
+
+    rank: Parts = 16
+    rounds: Rounds = 50
+
+
 @dataclass(frozen=True)
 class FactorStep:
     """State after a round: the ``dictionary`` W (D×K) that leaves, the curator's ``coefficients`` H
@@ -123,11 +131,10 @@ def nndsvd(values: Matrix, parts: int) -> tuple[FloatArray, FloatArray]:
     check_parts(values.shape, parts)
     held = sparse.csr_matrix(values) if sparse.issparse(values) else values
     cut = 1e-6 * (squared_norm(values) / values.shape[1]) ** 0.25
-    left, right = _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
-    return np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return _initialize_nmf(held, parts, init="nndsvd", eps=cut, random_state=0)
 
 
 def random_dictionary(rows: int, parts: int, rng: np.random.Generator) -> FloatArray:
     """K random non-negative columns of length 1: independent of any data."""
     table = rng.random((rows, parts))
-    return np.asarray(table / np.linalg.norm(table, axis=0))
+    return table / np.linalg.norm(table, axis=0)

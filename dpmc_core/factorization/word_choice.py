@@ -116,7 +116,7 @@ def choose_words(
     assert samples.counts is not None
     plan = None if planned.release is None else {"words": planned.release}
     curator = Curator(plan, rng)
-    sums = np.asarray(unit_columns(_limited(samples)).sum(axis=1)).ravel()
+    sums = np.asarray(unit_columns(_limited(samples)).sum(axis=1))
     shown = curator.above("words", sums, planned.threshold)
     rows = np.sort(np.argsort(-shown, kind="stable")[: min(most, int(np.count_nonzero(shown)))])
     if rows.size < max(parts, 1):

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
+from dpmc_core.datasets.samples import Matrix, Samples, direction_of, unit_columns
 from dpmc_core.datasets.text import tokens
 from dpmc_core.errors import DataError
 
@@ -29,8 +29,7 @@ def mean_columns(values: Matrix) -> FloatArray:
 
     What the baseline rebuilds every column from.
     """
-    mean = np.asarray(values.sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-300))
+    return direction_of(np.asarray(values.sum(axis=1)))
 
 
 def column_errors(
@@ -46,9 +45,9 @@ def column_errors(
     """
     gram = dictionary.T @ dictionary
     if target is None:
-        target = np.asarray(values.T @ dictionary).T
+        target = (values.T @ dictionary).T
     if sparse.issparse(values):
-        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
+        squares = values.multiply(values).sum(axis=0)
     else:
         squares = np.einsum("dn,dn->n", values, values)
     left = (
@@ -150,10 +149,8 @@ def npmi(samples: Samples, dictionary: FloatArray) -> FloatArray:
     pairs = segmentation.s_one_one(lists)
     seen = probability_estimation.p_boolean_document(corpus, pairs)
     for k, of_topic in zip(usable, pairs, strict=True):
-        out[k] = float(
-            np.mean(
-                [_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]
-            )
+        out[k] = np.mean(
+            [_npmi_of_pair(seen[a], seen[b], seen[a, b], seen.num_docs) for a, b in of_topic]
         )
     return out
 
@@ -192,7 +189,7 @@ def tc_w2v(samples: Samples, dictionary: FloatArray) -> FloatArray:
         vectors = vectors_of[words].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines = vectors @ vectors.T
-        out[k] = float(cosines[np.triu_indices(len(words), 1)].mean())
+        out[k] = cosines[np.triu_indices(len(words), 1)].mean()
     return out
 
 

@@ -54,8 +54,10 @@ def truth_rmse(left: FloatArray, right: FloatArray, truth: Truth) -> float:
     ‖UVᵀ − M‖ = ‖[U, −L][V, R]ᵀ‖ equals the norm of the product of the two triangular QR factors, so
     the m×n matrix is never formed and nothing cancels.
     """
-    a: FloatArray = np.asarray(np.linalg.qr(np.hstack([left, -truth.left]), mode="r"))
-    b: FloatArray = np.asarray(np.linalg.qr(np.hstack([right, truth.right]), mode="r"))
+    a, b = (
+        np.asarray(np.linalg.qr(np.hstack(sides), mode="r"))
+        for sides in ([left, -truth.left], [right, truth.right])
+    )
     return float(np.linalg.norm(a @ b.T) / np.sqrt(left.shape[0] * right.shape[0]))
 
 
@@ -125,8 +127,7 @@ def best_lists(
     """
     n_items = query.n_items
     shuffled = np.random.default_rng(0).permutation(n_items)
-    place = np.empty(n_items, dtype=np.intp)
-    place[shuffled] = np.arange(n_items)
+    place = np.argsort(shuffled)
     users = np.unique(target.users)
     query_items, wanted = (_by_user(part) for part in (query, target))
     k = min(k, n_items)
@@ -198,11 +199,9 @@ def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> Flo
     wanted = target.per_user
     users = np.flatnonzero(wanted)
     left = query.n_items - query.per_user[users]
-    return np.asarray(np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users]))
+    return np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users])
 
 
 def _by_user(ratings: Ratings) -> list[IntArray]:
     order = np.argsort(ratings.users, kind="stable")
-    edges = np.searchsorted(ratings.users[order], np.arange(ratings.n_users + 1))
-    items = ratings.items[order]
-    return [items[edges[user] : edges[user + 1]] for user in range(ratings.n_users)]
+    return np.split(ratings.items[order], np.cumsum(ratings.per_user)[:-1])

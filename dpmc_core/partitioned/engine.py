@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpmc_core.arrays import FloatArray
@@ -56,14 +55,13 @@ class Batch(Spec):
 
     def steps(self) -> Iterator[tuple[int, Any]]:
         """How many partitions are done, and with the last what came out: their sum, or a list."""
-        total, results = None, []
+        out: Any = None if self.add else []
         for done, k in enumerate(self.partitions, 1):
             if self.add:
-                total = self.work(k, total)
+                out = self.work(k, out)
             else:
-                results.append(self.work(k))
-            last = total if self.add else results
-            yield done, last if done == self.amount else None
+                out.append(self.work(k))
+            yield done, out if done == self.amount else None
 
 
 def batch_steps(batch: Batch) -> Iterator[tuple[int, Any]]:
@@ -80,7 +78,7 @@ class Engine(ABC):
         first, *others = self._batches(work, n, tell, add=True)
         for one in others:
             first += one
-        return np.asarray(first)
+        return first
 
     def each(self, work: Work, n: int, tell: Tell) -> list[Any]:
         """``work(k)`` for each k, in their order."""

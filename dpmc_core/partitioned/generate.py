@@ -86,7 +86,7 @@ def _write_skewed(skewed: Skewed, folder: Path, k: int) -> int:
     rng = np.random.default_rng([skewed.seed, 1, k])
     n = end - first
     user_weight = np.exp(rng.standard_normal(n))
-    pairs = distinct_pairs(user_weight, np.asarray(item_weight), count, rng)
+    pairs = distinct_pairs(user_weight, item_weight, count, rng)
     users, items = np.divmod(pairs, skewed.items)
     taste = 0.6 / _RANK**0.5 * rng.standard_normal((n, _RANK))
     left = np.column_stack([np.ones(n), 0.4 * rng.standard_normal(n), taste])

@@ -88,27 +88,31 @@ class RunFolder(Journal):
         of = None if planned is None else planned.as_dict()
         about = json.dumps(of, sort_keys=True, default=float)
         files = sorted((self.place / "released").glob("*.npz"))
-        for path in files:
-            if path.name.startswith(f"{number}-"):
-                numbers = self._read(path, name, rng, about)
-                self._book(path.name, planned)
-                return numbers
-        if (files and files[-1].name > number) or (self.place / "result.json").exists():
+        path = next((one for one in files if one.name.startswith(f"{number}-")), None)
+        if path is not None:
+            values = self._read(path, name, rng, about)
+        elif (files and files[-1].name > number) or (self.place / "result.json").exists():
             raise FolderError(
                 f"What was released as number {self._count} ({name}) is no longer in {self.place}, "
                 "and what came after it is: it would have to be drawn again. Begin another run, in "
                 "another folder, which is another release."
             )
-        slug = re.sub("[^a-z0-9]+", "-", name.lower())
-        values = make()
-        buffer = io.BytesIO()
-        np.savez(buffer, numbers=values, name=name, planned=about)
-        # secret noise rests on a key that is kept nowhere
-        if not is_secret(rng):
-            state = json.dumps(rng.bit_generator.state)
-            self.write(self.place / "states" / f"{number}.json", state.encode())
-        self.write(self.place / "released" / f"{number}-{slug}.npz", buffer.getvalue())
-        self._book(f"{number}-{slug}.npz", planned)
+        else:
+            slug = re.sub("[^a-z0-9]+", "-", name.lower())
+            path = self.place / "released" / f"{number}-{slug}.npz"
+            values = make()
+            buffer = io.BytesIO()
+            np.savez(buffer, numbers=values, name=name, planned=about)
+            # secret noise rests on a key that is kept nowhere
+            if not is_secret(rng):
+                state = json.dumps(rng.bit_generator.state)
+                self.write(self.place / "states" / f"{number}.json", state.encode())
+            self.write(path, buffer.getvalue())
+        self._files.append(path.name)
+        if planned is not None:
+            self._ledger = self._ledger.plus((planned,))
+        if path.name not in self._listed:
+            self._write_ledger({"finished": False})
         return values
 
     def finish(self, statement: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
@@ -116,13 +120,6 @@ class RunFolder(Journal):
         self._write_ledger({"finished": True, "statement": statement})
         text = json.dumps(summary, indent=1, default=float)
         self.write(self.place / "result.json", text.encode())
-
-    def _book(self, file: str, planned: Release | None) -> None:
-        self._files.append(file)
-        if planned is not None:
-            self._ledger = self._ledger.plus((planned,))
-        if file not in self._listed:
-            self._write_ledger({"finished": False})
 
     def _write_ledger(self, about: Mapping[str, Any]) -> None:
         record = {**about, "files": self._files, "ledger": self._ledger.as_dict()}

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,6 +24,7 @@ from dpmc_core import __version__
 from dpmc_core.arrays import IntArray
 from dpmc_core.completion.common.population import Group, Made
 from dpmc_core.completion.common.profiles import on_scale
+from dpmc_core.completion.kernel.solve import short
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings, chances, places_among
 from dpmc_core.errors import DataError
@@ -96,16 +97,12 @@ class PartitionGroup(Group):
 
     @cached_property
     def _parted(self) -> tuple["_Packed", "_Packed"]:
-        packed: tuple[_Packed, _Packed] = _copied(
-            self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k)
-        )
-        return packed
+        return _copied(self._copies / f"{self.k}", "", lambda: _parted(self._layout, self.k))
 
     def cached(self, name: str, version: object, make: Callable[[], Made]) -> Made:
         """See ``Group.cached``: here on the worker's disk, and not to be written to."""
         digest = hashlib.blake2b(repr(version).encode(), digest_size=16).hexdigest()
-        result: Made = _copied(self._copies / f"{self.k}-{name}", digest, make)
-        return result
+        return _copied(self._copies / f"{self.k}-{name}", digest, make)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +118,9 @@ class _Packed:
 
     @classmethod
     def of(cls, ratings: Ratings) -> "_Packed":
-        with np.errstate(over="ignore"):
-            short = ratings.values.astype(np.float32)
-        exact = bool(np.array_equal(short.astype(np.float64), ratings.values))
         small = np.uint16 if ratings.n_items <= 65_536 else np.int32
-        return cls(
-            ratings.drawing_numbers,
-            ratings.per_user,
-            ratings.items.astype(small),
-            short if exact else ratings.values,
-        )
+        items, values = ratings.items.astype(small), short(ratings.values)
+        return cls(ratings.drawing_numbers, ratings.per_user, items, values)
 
     def ratings(self, layout: Layout, k: int) -> Ratings:
         catalogue, users = layout.catalogue, layout.catalogue.sizes[k]
@@ -163,24 +153,24 @@ def ids_of(layout: Layout, k: int) -> NDArray[Any]:
     """The ids of the users of partition ``k``, in the order of its rows. Raises ``DataError`` where
     the file is no longer what it was.
     """
-    rows = read_rows(layout.catalogue.source, k)
-    _check_same(layout, k, rows)
-    return rows.users
+    return _rows(layout, k).users
 
 
-def _check_same(layout: Layout, k: int, rows: Rows) -> None:
+def _rows(layout: Layout, k: int) -> Rows:
+    """What the file of partition ``k`` holds, which is what it held when the run was begun."""
+    source = layout.catalogue.source
+    rows = read_rows(source, k)
     if mixed_of(rows).tobytes() != layout.catalogue.mixed[k]:
-        name = layout.catalogue.source.files[k]
         raise DataError(
-            f"{name} has changed since the run was begun: begin another run, in another folder."
+            f"{source.files[k]} has changed since the run was begun: begin another run, in another "
+            "folder."
         )
+    return rows
 
 
 def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     """Read the file and part its ratings."""
-    catalogue = layout.catalogue
-    rows = read_rows(catalogue.source, k)
-    _check_same(layout, k, rows)
+    catalogue, rows = layout.catalogue, _rows(layout, k)
     place = places_among(rows.items, catalogue.items)
     order = np.lexsort((rows.item_of, rows.user_of))
     order = order[place[rows.item_of[order]] >= 0]
@@ -199,18 +189,15 @@ def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
     return _Packed.of(ratings.take(~held_out)), _Packed.of(ratings.take(held_out))
 
 
-_own_folder: list[tempfile.TemporaryDirectory[str]] = []
+@cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that goes with this process."""
+    return tempfile.TemporaryDirectory(prefix="dpmc-copies-")
 
 
 def _folder(layout: Layout) -> Path:
-    """Where this process keeps copies: told by the layout, else a folder that goes with the
-    process.
-    """
-    if layout.folder:
-        return Path(layout.folder) / layout.key
-    if not _own_folder:
-        _own_folder.append(tempfile.TemporaryDirectory(prefix="dpmc-copies-"))
-    return Path(_own_folder[0].name) / layout.key
+    """Where this process keeps copies: told by the layout, else a folder of its own."""
+    return Path(layout.folder or _own_folder().name) / layout.key
 
 
 def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:

@@ -43,16 +43,14 @@ class _Spread:
 
     def total(self, term: Term, *args: Any) -> FloatArray:
         """See ``Population`` and ``Units``."""
-        work = partial(_added, self.group(), term, args)
-        return self._engine.total(work, len(self.layout.catalogue.sizes), self._tell)
+        work, tell = partial(_added, self.group(), term, args), partial(self._progress, self.doing)
+        return self._engine.total(work, len(self.layout.catalogue.sizes), tell)
 
     def each(self, work: Callable[..., Any], *args: Any) -> list[Any]:
         """What ``work(group, *args)`` returns for each partition; small things, please."""
+        tell = partial(self._progress, self.doing)
         of_group = partial(_added, self.group(), work, args)
-        return self._engine.each(of_group, len(self.layout.catalogue.sizes), self._tell)
-
-    def _tell(self, done: int, of: int) -> None:
-        self._progress(self.doing, done, of)
+        return self._engine.each(of_group, len(self.layout.catalogue.sizes), tell)
 
 
 def _added(
@@ -93,7 +91,6 @@ class Partitions(_Spread):
 
     def noise_depends_on(self, about: JsonObject) -> NDArray[Any]:
         """Numbers by which noise is drawn: runs of other splits must not share theirs."""
-        del about
         return np.array([*self._split.values()])
 
     @property
@@ -122,10 +119,7 @@ def found_in(
     folder: str = "",
 ) -> Layout:
     """One pass over all partitions: their catalogue. Raises ``DataError``."""
-
-    def tell(done: int, of: int) -> None:
-        progress("looking through the files", done, of)
-
+    tell = partial(progress, "looking through the files")
     parts = engine.each(partial(scanned, source, given), len(source.files), tell)
     return Layout(merged(source, parts, given), test_fraction, seed, folder)
 
@@ -210,8 +204,9 @@ def _pixels(layout: Layout, dimension: int) -> NDArray[Any]:
     ids = layout.catalogue.items
     if ids.dtype.kind not in "iu":
         raise DataError(f"{layout.name}: pixels must be named by whole numbers, not by text.")
-    if int(ids[0]) < 0 or int(ids[-1]) >= dimension:
-        off = int(ids[0]) if int(ids[0]) < 0 else int(ids[-1])
+    first, last = int(ids[0]), int(ids[-1])
+    off = first if first < 0 else last
+    if not 0 <= off < dimension:
         raise DataError(
             f"{layout.name}: there is a pixel {off}; images of that shape have 0 to "
             f"{dimension - 1:,}."
@@ -232,5 +227,5 @@ def units_of(
     )
     if shape is None:
         return UnitGroup(Samples(values=table, counts=table, unit="document", name=layout.name))
-    values = unit_columns(np.asarray(table.toarray()))
+    values = unit_columns(table.toarray())
     return UnitGroup(Samples(values=values, unit="image", name=layout.name, shape=shape))

@@ -22,7 +22,7 @@ from dpmc_core.completion.common.baselines import BASELINES, ItemParts, fit_item
 from dpmc_core.completion.common.population import Learned
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.catalogue import Entry
-from dpmc_core.datasets.samples import Matrix, unit_columns
+from dpmc_core.datasets.samples import Matrix, direction_of, unit_columns
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.experiments.algorithms import ON_PARTITIONS
 from dpmc_core.experiments.spec import RunSpec
@@ -75,12 +75,10 @@ class FolderSet:
 
     def samples(self, chosen: Any) -> Any:
         """None: what is in partitions is not brought into memory."""
-        del chosen
         raise DataError(f"{self.entry.title} is in partitions: only 'large' works on it.")
 
     def cached(self, key: Any, make: Any) -> Any:
         """Nothing is kept."""
-        del key
         return make()
 
     def words(self) -> str:
@@ -194,7 +192,7 @@ def partitioned_steps(
             if step.iteration < spec.length:
                 yield result
         assert result is not None
-        finish = _finish_ratings if isinstance(people, Partitions) else _finish_units
+        finish: Any = _finish_ratings if of_ratings else _finish_units
         result = replace(result, errors=finish(people, result.step, place))
         folder.finish(result.statement.as_dict(), result.summary())
         yield result
@@ -204,7 +202,7 @@ def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
     """Measure the model that was learned, and write it. Raises ``DataError``."""
     layout, learned = people.layout, step.learned
     people.doing = "baselines"
-    parts = fit_items(people.total, people.n_items, people.width)
+    parts = fit_items(people)
     people.doing = "errors"
     errors = _measured(people, learned, parts)
     if not np.isfinite(errors.test_rmse):
@@ -303,8 +301,7 @@ def _measured_units(units: UnitPartitions, dictionary: FloatArray) -> dict[str, 
     idf, n = None, sum(units.layout.catalogue.sizes)  # of who is there, for who holds the data
     if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
         idf = np.log((1 + n) / (1 + units.counts)) + 1
-    mean = units.total(_sum, idf)
-    direction = mean / max(float(np.linalg.norm(mean)), 1e-300)
+    direction = direction_of(units.total(_sum, idf))
     sums = units.total(_unit_errors, idf, direction, dictionary)
     objective, baseline, apart = (float(x) for x in sums[:3] / n)
     half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
@@ -326,7 +323,7 @@ def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:
 
 
 def _sum(group: UnitGroup, idf: FloatArray | None) -> FloatArray:
-    return np.asarray(_columns(group, idf).sum(axis=1)).ravel()
+    return np.asarray(_columns(group, idf).sum(axis=1))
 
 
 def _unit_errors(
@@ -338,7 +335,7 @@ def _unit_errors(
     values = _columns(group, idf)
     fits = fit_coefficients(values, dictionary, _SWEEPS)
     mine = column_errors(values, dictionary, fits) ** 2 / 2
-    average = (1 - np.asarray(values.T @ direction) ** 2) / 2
+    average = (1 - (values.T @ direction) ** 2) / 2
     apart = mine - average
     return np.array(
         [mine.sum(), average.sum(), apart.sum(), np.vdot(mine, mine), np.vdot(apart, apart)]

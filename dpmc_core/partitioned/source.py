@@ -144,10 +144,8 @@ def read_rows(source: Source, k: int) -> Rows:
 
 def _last_of_each(cells: IntArray) -> IntArray:
     """Where each of the ``cells`` occurs last, in order."""
-    order = np.argsort(cells, kind="stable")
-    ends = np.ones(len(cells), dtype=bool)
-    ends[:-1] = cells[order[1:]] != cells[order[:-1]]
-    return np.sort(order[ends])
+    _, from_the_end = np.unique(cells[::-1], return_index=True)
+    return np.sort(len(cells) - 1 - from_the_end)
 
 
 def _numbered(column: Any) -> tuple[NDArray[Any], IntArray]:
@@ -158,10 +156,8 @@ def _numbered(column: Any) -> tuple[NDArray[Any], IntArray]:
         return np.unique(whole, return_inverse=True)
     coded = pc.dictionary_encode(column.cast(pa.large_string())).combine_chunks()
     labels = np.array(coded.dictionary.to_pylist(), dtype=np.str_)
-    order = np.argsort(labels, kind="stable")
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return labels[order], place[coded.indices.to_numpy()]
+    ids, place = np.unique(labels, return_inverse=True)
+    return ids, place[coded.indices.to_numpy()]
 
 
 def _footer(path: Path) -> Any:
@@ -309,13 +305,12 @@ class Catalogue:
 def scanned(source: Source, given: Given, k: int) -> Scanned:
     """One pass over partition ``k``. Raises ``DataError`` for what ``read_rows`` refuses."""
     rows = read_rows(source, k)
-    some = bool(len(rows.values))
     return Scanned(
         rows.users,
         rows.items,
         np.bincount(rows.item_of, minlength=len(rows.items)),
-        float(rows.values.min()) if some else np.inf,
-        float(rows.values.max()) if some else -np.inf,
+        float(rows.values.min(initial=np.inf)),
+        float(rows.values.max(initial=-np.inf)),
         mixed_of(rows),
         given.off(rows.user_of, rows.values),
         rows.passed_over,

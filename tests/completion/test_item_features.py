@@ -1,6 +1,7 @@
 """Public item features: what they are read for, what they improve, and what is refused."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,7 @@ def test_a_users_tastes_are_a_ridge_on_their_own_ratings_alone() -> None:
     """Against the normal equations of one user at a time."""
     ratings = by_kind(1, n_users=20, n_items=30)
     public, targets = ratings.item_features.scaled, ratings.values - 3
-    with Workers(1) as pool:
-        tastes = own_tastes(ratings, targets, public, pool)
+    tastes = own_tastes(replace(ratings, values=targets), public, Workers(1))
     ridge = (RATING_SD / TASTE_SD) ** 2
     expected = solved_rows(ratings.users, ratings.items, targets, public, ridge, 20)
     np.testing.assert_allclose(tastes, expected, rtol=1e-9, atol=1e-12)

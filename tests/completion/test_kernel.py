@@ -43,10 +43,9 @@ def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, nois
     factors = rng.normal(0, 1, (n_columns, rank))
     noise = rng.normal(0, 1, (n_rows, rank)) * noisy
     side = group_rows(rows, columns, values, n_rows, n_columns, rank)
-    with Workers(2) as workers:
-        found, squares = half_sweep(
-            side, factors, reg, workers, noise=noise if noisy else None, measure=True
-        )
+    found, squares = half_sweep(
+        side, factors, reg, Workers(2), noise=noise if noisy else None, measure=True
+    )
     expected = solved_rows(rows, columns, values, factors, reg, n_rows, noise)
     # conditioning: cond ≤ ‖A‖²/λ + 1 ≤ 60·(√60+√64)²/1e-3, times a few ulp of the largest entry
     scale = np.abs(expected).max() + 1
@@ -77,8 +76,7 @@ def test_rows_of_any_length_are_solved_alike_whatever_the_number_of_threads(
     expected = solved_rows(rows, columns, values, factors, 0.5, 820)
     results = []
     for count in (1, 2, 5):
-        with Workers(count) as workers:
-            solved, squares = half_sweep(side, factors, 0.5, workers, measure=True)
+        solved, squares = half_sweep(side, factors, 0.5, Workers(count), measure=True)
         np.testing.assert_allclose(solved, expected, atol=1e-10)
         results.append((solved.tobytes(), squares))
     assert len(set(results)) == 1
@@ -176,8 +174,8 @@ def test_the_upper_triangle_is_that_of_all_rows(length: int, rank: int) -> None:
 def test_an_error_in_one_block_reaches_the_caller() -> None:
     rows, columns, values, rng = problem(50, 40, 0.4, 9)
     side = group_rows(rows, columns, values, 50, 40, 4)
-    with Workers(2) as workers, pytest.raises(ZeroDivisionError):
-        half_sweep(side, rng.normal(0, 1, (40, 4)), 1.0, workers, update=lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        half_sweep(side, rng.normal(0, 1, (40, 4)), 1.0, Workers(2), update=lambda *_: 1 / 0)
 
 
 def test_overlapping_runs_share_the_blas_limit_and_the_last_restores_it() -> None:

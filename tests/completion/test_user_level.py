@@ -349,10 +349,10 @@ def test_other_peoples_ratings_are_drawn_alike_whoever_is_there() -> None:
 
 
 def test_first_k_takes_the_lowest_of_each_user() -> None:
-    users = np.array([1, 0, 1, 1, 0, 4])
-    chosen = first_k(users, np.array([3.0, 1.0, 1.0, 2.0, 0.0, 9.0]), 2)
+    ratings = replace(table().take(range(6)), users=np.array([1, 0, 1, 1, 0, 4]))
+    chosen = first_k(ratings, np.array([3.0, 1.0, 1.0, 2.0, 0.0, 9.0]), 2)
     assert chosen.tolist() == [False, True, True, True, True, True]
-    assert first_k(np.empty(0, dtype=int), np.empty(0), 2).size == 0
+    assert first_k(table().take([]), np.empty(0), 2).size == 0
 
 
 @pytest.mark.parametrize("power", [-0.5, -1.5, 0.7])

@@ -71,40 +71,41 @@ PREPARED = [
     (
         "complete moments --dataset skewed --n-users 400 --rank 6 --mechanism gaussian "
         "--epsilon 5.0",
-        "MomentsConfig(rank=6, item_features='none', budget=Budget(epsilon=5.0, delta=1e-05, "
-        "family='gaussian', alpha=1.5))",
+        "MomentsConfig(budget=Budget(epsilon=5.0, delta=1e-05, family='gaussian', alpha=1.5), "
+        "rank=6, item_features='none')",
     ),
     (
         "complete moments --task recommend --dataset ml-1m --rank 5",
-        "MomentsConfig(rank=5, item_features='none', budget=None)",
+        "MomentsConfig(budget=None, rank=5, item_features='none')",
     ),
     (
         "complete dpals --dataset low-rank --reg 30.0 --items-per-user 50 --item-share 0.5 "
         "--projection off --start power --clip-norm 0.5 --value-clip 2.0 --gram-ratio 2.0 "
         "--mechanism huber --epsilon 5.0 --alpha 1.1",
-        "DPALSConfig(rank=8, reg=30.0, iterations=2, items_per_user=50, item_features='none', "
+        "DPALSConfig(budget=Budget(epsilon=5.0, delta=1e-05, family='huber', alpha=1.1), "
+        "rank=8, reg=30.0, iterations=2, items_per_user=50, item_features='none', "
         "item_share=0.5, sampling='weights', projection='off', solve='perturbed', "
         "gradient_steps=2, learning_rate=1.0, start='power', start_rounds=2, "
         "centring='user', clip_norm=0.5, value_clip=2.0, weight_exponent=-0.5, orthonormal='off', "
         "user_sample='all', sigma_preparation=None, gram_ratio=2.0, item_exponent=0.5, "
-        "user_exponent=1.0, global_penalty=0.0, implicit=False, private=True, "
-        "budget=Budget(epsilon=5.0, delta=1e-05, family='huber', alpha=1.1))",
+        "user_exponent=1.0, global_penalty=0.0, implicit=False, private=True)",
     ),
     (
         "complete best-dpals --dataset low-rank --mean-runs 4.0 --mechanism gaussian --epsilon 5.0",
-        "BestConfig(rank=8, reg=25.0, iterations=2, items_per_user=100, item_features='none', "
+        "BestConfig(budget=Budget(epsilon=5.0, delta=1e-05, family='gaussian', alpha=1.5), "
+        "rank=8, reg=25.0, iterations=2, items_per_user=100, item_features='none', "
         "item_share=None, sampling='weights', projection='inner', solve='perturbed', "
         "gradient_steps=2, learning_rate=1.0, start='random', start_rounds=2, "
         "centring='user', clip_norm=0.25, value_clip=None, weight_exponent=-0.5, "
         "orthonormal='off', user_sample='all', sigma_preparation=None, gram_ratio=6.0, "
         "item_exponent=0.5, user_exponent=1.0, global_penalty=0.0, implicit=False, private=True, "
-        "budget=Budget(epsilon=5.0, delta=1e-05, family='gaussian', alpha=1.5), mean_runs=4.0)",
+        "mean_runs=4.0)",
     ),
     (
         "complete private-fw --dataset low-rank --top-items 40 --mechanism huber --sigma 12.0 "
         "--alpha 1.1",
-        "FrankWolfeConfig(iterations=1, nuclear=0.25, items_per_user=100, "
-        "budget=GivenSigma(delta=1e-05, family='huber', alpha=1.1, sigma=12.0))",
+        "FrankWolfeConfig(budget=GivenSigma(delta=1e-05, family='huber', alpha=1.1, sigma=12.0), "
+        "iterations=1, nuclear=0.25, items_per_user=100)",
     ),
     (
         "complete private-means --dataset low-rank --mechanism gaussian --epsilon 1.0",
@@ -118,19 +119,19 @@ PREPARED = [
     (
         "complete private-fw --dataset low-rank --iterations 6 --nuclear 0.3 --items-per-user "
         "40 --mechanism gaussian --epsilon 2.0",
-        "FrankWolfeConfig(iterations=6, nuclear=0.3, items_per_user=40, "
-        "budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5))",
+        "FrankWolfeConfig(budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5), "
+        "iterations=6, nuclear=0.3, items_per_user=40)",
     ),
     (
         "complete private-sgld --dataset low-rank --rank 5 --rounds 7 --mechanism gaussian "
         "--epsilon 2.0",
-        "SGLDConfig(rank=5, reg=25.0, items_per_user=100, clip_norm=0.25, rounds=7, "
-        "step_size=4.0, budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5))",
+        "SGLDConfig(budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5), "
+        "rank=5, reg=25.0, items_per_user=100, clip_norm=0.25, rounds=7, step_size=4.0)",
     ),
     (
         "complete private-svd --dataset low-rank --rank 5 --mechanism gaussian --epsilon 2.0",
-        "PrivateSVDConfig(rank=5, budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', "
-        "alpha=1.5))",
+        "PrivateSVDConfig(budget=Budget(epsilon=2.0, delta=1e-05, family='gaussian', alpha=1.5), "
+        "rank=5)",
     ),
     (
         "complete svt --dataset orthogonal --true-rank 3 --observed 0.3 --rank 5 --iterations "

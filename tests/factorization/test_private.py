@@ -533,13 +533,13 @@ def test_each_round_is_of_another_sample() -> None:
     config = replace(SAMPLED, rank=1, rounds=30, start="random", budget=None)
     counts = []
     with pytest.MonkeyPatch.context() as patch:
-        statistics = corrected._statistics
+        statistics = corrected.gram_and_target
 
-        def counted(coefficients: np.ndarray, values: np.ndarray) -> np.ndarray:
+        def counted(values: np.ndarray, coefficients: np.ndarray) -> Any:
             counts.append((coefficients > 0).sum())
-            return statistics(coefficients, values)
+            return statistics(values, coefficients)
 
-        patch.setattr(corrected, "_statistics", counted)
+        patch.setattr(corrected, "gram_and_target", counted)
         spending(steps_of(config, alike))
     assert len(set(counts)) > 5
     assert abs(np.mean(counts) - 80) < 4 * np.sqrt(400 * 0.2 * 0.8 / 30)

@@ -12,7 +12,7 @@ import numpy as np
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group, Population, adds_up
 from dpmc_core.completion.common.step import FactorModel, Sides
-from dpmc_core.completion.kernel.lapack import solve_spd
+from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep, upper_gram
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 from dpmc_core.mechanisms.huber import rho
@@ -34,11 +34,8 @@ class Reweighting:
 
     def solve(self, side: Side, factors: FloatArray, reg: float, pool: Workers) -> FloatArray:
         """The factors (rows×r) of all rows of ``side``."""
-        out, _ = half_sweep(side, factors, reg, pool, update=self.update)
-        if self.noise is not None:
-            # a row without ratings has A = 0: its solution is the last noise vector over λ
-            out[side.empty_rows] = self.noise[-1][side.empty_rows] / reg
-        return out
+        last = None if self.noise is None else self.noise[-1]
+        return half_sweep(side, factors, reg, pool, noise=last, update=self.update)[0]
 
     def update(
         self, a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver
@@ -46,7 +43,7 @@ class Reweighting:
         """Those of one gathered block, for ``half_sweep``."""
         theta = self.start[rows]
         for k in range(self.inner):
-            weights = np.matmul(a, theta[..., None])[..., 0]
+            weights = np.matvec(a, theta)
             np.subtract(y, weights, out=weights)
             np.abs(weights, out=weights)
             np.maximum(
@@ -73,7 +70,7 @@ class Alternating:
 
     def model(self, group: Group) -> FactorModel:
         """The group's users with all items."""
-        return FactorModel(_users(group, self, again=group.in_memory), self.items)
+        return FactorModel(_users(group, self), self.items)
 
     def penalty(self, model: FactorModel) -> float:
         """λ(‖U‖² + ‖V‖²)."""
@@ -94,9 +91,9 @@ def solve_items(
     group = people.whole
     if group is None:
         sums = people.total(_sums, state)
-        items, squares = _solved(sums[:-1], state.reg, noise)
+        items, squares = _solved(sums[:-1], state, noise)
         return items, squares, float(sums[-1, 0])
-    users = _users(group, state, again=True)
+    users = _users(group, state)
     items, squares = half_sweep(
         _sides(group, state).by_item, users, state.reg, group.pool, noise=noise, measure=True
     )
@@ -107,12 +104,12 @@ def reweight_items(people: Population, state: Alternating, how: Reweighting) -> 
     """Every item's factors by R-IRLS."""
     group = people.whole
     if group is not None:
-        users = _users(group, state, again=True)
+        users = _users(group, state)
         return how.solve(_sides(group, state).by_item, users, state.reg, group.pool)
     theta = how.start
     for k in range(how.inner):
         sums = people.total(_sums, state, theta, how.loss_alpha)
-        theta, _ = _solved(sums[:-1], state.reg, None if how.noise is None else how.noise[k])
+        theta, _ = _solved(sums[:-1], state, None if how.noise is None else how.noise[k])
     return theta
 
 
@@ -123,8 +120,8 @@ def losses(people: Population, state: Alternating, loss_alpha: float) -> tuple[f
 
 
 def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArray:
-    """The vectors of a group's users, on the items' factors before this iteration; kept where they
-    will be asked for ``again``.
+    """The vectors of a group's users, on the items' factors before this iteration; kept in
+    memory, and where they will be asked for ``again``.
     """
 
     def solved() -> FloatArray:
@@ -133,7 +130,7 @@ def _users(group: Group, state: Alternating, *, again: bool = False) -> FloatArr
             return state.reweighting.solve(by_user, state.before, state.reg, group.pool)
         return half_sweep(by_user, state.before, state.reg, group.pool, noise=state.noise)[0]
 
-    if not again:
+    if not (again or group.in_memory):
         return solved()
     start = None if state.reweighting is None else state.reweighting.start
     marks = [_mark(one) for one in (state.before, state.noise, start) if one is not None]
@@ -176,18 +173,18 @@ def _sums(
     def collect(a: FloatArray, y: FloatArray, items: IntArray, solver: BlockSolver) -> FloatArray:
         target, left = y, a
         if theta is not None:
-            away = np.abs(y - np.matmul(a, theta[items][..., None])[..., 0])
+            away = np.abs(y - np.matvec(a, theta[items]))
             root = np.sqrt(loss_alpha / np.maximum(away, loss_alpha))
             target, left = root * y, a * root[..., None]
         gram = group.pool.scratch("gram", (len(items), rank, rank))
         upper_gram(left, gram)
         out[items, :triangle] += gram.reshape(len(items), -1).take(upper, axis=1)
-        out[items, triangle:-1] += np.matmul(target[:, None, :], left)[:, 0]
+        out[items, triangle:-1] += np.vecmat(target, left)
         out[items, -1] += np.einsum("bn,bn->b", y, y)
         return np.zeros((len(items), rank))
 
     half_sweep(sides.by_item, users, 1.0, group.pool, update=collect)
-    out[-1, 0] += float(np.vdot(users, users))
+    out[-1, 0] += np.vdot(users, users)
     return out
 
 
@@ -195,15 +192,17 @@ def _losses(group: Group, state: Alternating, loss_alpha: float) -> FloatArray:
     """Σ residual², Σ ρ_α(residual) and Σ ‖u‖² (3,)."""
     ratings, model = group.ratings, state.model(group)
     left = ratings.values - ratings.predicted_by(model)
-    loss, users = float(np.sum(rho(left, loss_alpha))), model.user_factors
-    return np.array([float(np.vdot(left, left)), loss, float(np.vdot(users, users))])
+    loss, users = np.sum(rho(left, loss_alpha)), model.user_factors
+    return np.array([np.vdot(left, left), loss, np.vdot(users, users)])
 
 
-def _solved(sums: FloatArray, reg: float, noise: FloatArray | None) -> tuple[FloatArray, float]:
+def _solved(
+    sums: FloatArray, state: Alternating, noise: FloatArray | None
+) -> tuple[FloatArray, float]:
     """Of the items' rows of ``_sums``, every item's θ = (G + λI)⁻¹(b + t) (n_items×r), and all
     items' Σ residual² = Σ x² − 2θ·b + θ·Gθ.
     """
-    rank = int(np.sqrt(2 * sums.shape[1] + 0.25) - 1.5)  # r(r + 1)/2 + r + 1 columns
+    rank, reg = state.before.shape[1], state.reg
     rows, columns = np.triu_indices(rank)
     out, squares = np.zeros((len(sums), rank)), 0.0
     with single_blas_thread():
@@ -212,7 +211,7 @@ def _solved(sums: FloatArray, reg: float, noise: FloatArray | None) -> tuple[Flo
             packed, b, of_values = np.split(sums[piece], [len(rows), len(rows) + rank], axis=1)
             gram = np.zeros((len(packed), rank, rank))
             gram[:, rows, columns] = packed
-            gram.reshape(len(packed), -1)[:, :: rank + 1] += reg
+            add_ridge(gram, reg)
             t = 0.0 if noise is None else noise[piece]
             out[piece] = theta = solve_spd(gram, b + t)
             # with (G + λI)θ = b + t, as in ``kernel.solve``

@@ -6,7 +6,6 @@ squares. They use no factor and no noise; a private run that does not beat them 
 useful.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.common.population import Group, MemoryGroup
+from dpmc_core.completion.common.population import Group, Population, Whole
 from dpmc_core.datasets.ratings import Ratings
 
 BASELINES = ("global mean", "user mean", "item mean", "user + item", "user + item, fitted")
@@ -75,16 +74,12 @@ def fit_baselines(train: Ratings) -> tuple[Baseline, ...]:
     strongest of them as a rule (Koren 2010, "Factor in the neighbors", eq. 2, with μ fitted and λ
     and κ of ``_shrinkages``).
     """
-    group = MemoryGroup(train)
-    parts = fit_items(lambda term, *args: term(group, *args), train.n_items, train.width)
-    return parts.predictors(train)
+    return fit_items(Whole(train, as_given=True)).predictors(train)
 
 
-def fit_items(total: Callable[..., FloatArray], n_items: int, width: float) -> ItemParts:
-    """From a ``Population``'s ``total``, its scale ``width`` wide: two passes, then one for each
-    sweep of fitted effects.
-    """
-    width = max(width, 1e-300)
+def fit_items(people: Population) -> ItemParts:
+    """Two passes over the users, then one for each sweep of fitted effects."""
+    total, n_items, width = people.total, people.n_items, max(people.width, 1e-300)
     sums, counts = total(_sums)
     n = max(float(counts.sum()), 1.0)
     mean = float(sums.sum() / n)

@@ -1,12 +1,14 @@
 """Parameters that several completion algorithms share: one range and meaning each."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.step import Table
-from dpmc_core.config import Choice
+from dpmc_core.config import Choice, Config
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
+from dpmc_core.privacy.budget import Budget, norm_of
 
 Rank = Annotated[
     int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
@@ -58,6 +60,18 @@ UseOfFeatures = Annotated[
         ("not used", "items shrunk towards them"),
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetConfig(Config):
+    """Settings of an algorithm that spends a total ε: its ``budget``, None for no noise."""
+
+    budget: Budget | None = None
+
+    @property
+    def norm(self) -> int:
+        """The norm that contributions are bounded in: the noise's, 2 without noise."""
+        return norm_of(self.budget)
 
 
 def public_features(data: Table, use: str) -> FloatArray | None:

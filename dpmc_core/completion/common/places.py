@@ -1,7 +1,7 @@
 """Where ALS and IRLS add noise: the releases of an iteration, and the noise that they say."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -69,26 +69,26 @@ def releases_of(
         source="huber-paper, Theorem 2.1 with Δ = width of the rating range (section 2.2)",
         kind="huber-paper",
     )
-    changes: dict[str, Any] = {}
     if config.noise_on == "ratings" and people.whole is not None:
-        changes = {
-            "what": "terms x·u of all ratings, r numbers each; only their sums are used",
-            "coordinates": len(people.whole.ratings) * config.rank,
-            "kind": "huber-ratings",
-        }
+        release = replace(
+            release,
+            what="terms x·u of all ratings, r numbers each; only their sums are used",
+            coordinates=len(people.whole.ratings) * config.rank,
+            kind="huber-ratings",
+        )
     elif config.noise_on == "output":
-        changes = {
-            "what": "solved factors of all items, r numbers each",
-            "count": 1,
-            "source": "none: Δ of right-hand sides is taken, and nothing is derived for factors",
-            "kind": "huber-output",
-        }
-    releases = [replace(release, **changes)]
-    if config.noise_on == "both":
-        what = "right-hand sides Σ x·v of all users, one vector of r numbers each"
-        coordinates = people.n_users * config.rank
-        releases.append(replace(release, what=what, coordinates=coordinates, kind="huber-users"))
-    return tuple(releases)
+        release = replace(
+            release,
+            what="solved factors of all items, r numbers each",
+            count=1,
+            source="none: Δ of right-hand sides is taken, and nothing is derived for factors",
+            kind="huber-output",
+        )
+    if config.noise_on != "both":
+        return (release,)
+    what = "right-hand sides Σ x·v of all users, one vector of r numbers each"
+    coordinates = people.n_users * config.rank
+    return release, replace(release, what=what, coordinates=coordinates, kind="huber-users")
 
 
 def noise_of(

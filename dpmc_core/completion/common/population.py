@@ -59,8 +59,7 @@ class MemoryGroup(Group):
         if name not in self.memory or self.memory[name][0] != version:
             self.memory.pop(name, None)
             self.memory[name] = (version, make())
-        result: Made = self.memory[name][1]
-        return result
+        return self.memory[name][1]
 
 
 Term = Callable[..., FloatArray]

@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.common.step import FactorModel, Table
-from dpmc_core.completion.kernel.lapack import solve_spd
-from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
+from dpmc_core.completion.common.step import FactorModel, Step, Table, grouped_by_user
+from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
+from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
+from dpmc_core.privacy.budget import Curator
 
 _LARGEST, _NARROWEST = 1e40, 1e-10  # of a scale: fourth powers are sums' variances
 _ROOM = 10.0  # widths of the scale: synthetic values with noise leave it a little
@@ -32,12 +33,14 @@ def centre(scale: Table) -> float:
     return (scale.low + scale.high) / 2
 
 
-def width_of_scale(low: float, high: float) -> float:
-    """How wide the scale from ``low`` to ``high`` is.
+def on_scale(ratings: Ratings) -> Ratings:
+    """``ratings`` with values moved to where they are at most ten widths off their scale: what a
+    user says must not be able to overflow a sum before it is clipped.
 
     Raises ``ParameterError`` for a scale in whose units nothing can be clipped: of no width, or so
     narrow or wide that sums of its powers leave the range of numbers.
     """
+    low, high = ratings.low, ratings.high
     ends = max(abs(low), abs(high))
     width = high - low if ends <= _LARGEST else math.inf
     if not max(1e-9 * ends, _NARROWEST) <= width <= 2 * _LARGEST:
@@ -47,17 +50,8 @@ def width_of_scale(low: float, high: float) -> float:
             f"a lower and a higher number within ±{_LARGEST:g}, apart by at least {_NARROWEST:g} "
             "and 1e-9 of the larger",
         )
-    return width
-
-
-def on_scale(ratings: Ratings) -> Ratings:
-    """``ratings`` with values moved to where they are at most ten widths off their scale: what a
-    user says must not be able to overflow a sum before it is clipped.
-
-    Raises ``ParameterError`` as ``width_of_scale`` does.
-    """
-    room = _ROOM * width_of_scale(ratings.low, ratings.high)
-    inside = np.clip(ratings.values, ratings.low - room, ratings.high + room)
+    room = _ROOM * width
+    inside = np.clip(ratings.values, low - room, high + room)
     return ratings if np.array_equal(inside, ratings.values) else replace(ratings, values=inside)
 
 
@@ -67,30 +61,25 @@ def own_means(ratings: Ratings) -> FloatArray:
     The middle itself without ratings.
     """
     sums = ratings.by_user(ratings.values)
-    return np.asarray((sums + MEAN_PULL * centre(ratings)) / (ratings.per_user + MEAN_PULL))
+    return (sums + MEAN_PULL * centre(ratings)) / (ratings.per_user + MEAN_PULL)
 
 
-def fit_users(
-    ratings: Ratings, targets: FloatArray, features: FloatArray, reg: float, pool: Workers
-) -> FloatArray:
+def fit_users(targets: Ratings, features: FloatArray, reg: float, pool: Workers) -> FloatArray:
     """Every user's ridge coefficients (n_users×p) of their ``targets`` on the items' ``features``
     (n_items×p).
 
     Users without ratings get zeros.
     """
-    rank = features.shape[1]
-    side = group_rows(ratings.users, ratings.items, targets, ratings.n_users, ratings.n_items, rank)
+    side = grouped_by_user(targets, features.shape[1])
     coefficients, _ = half_sweep(side, features, reg, pool)
     return coefficients
 
 
-def own_tastes(
-    ratings: Ratings, targets: FloatArray, public: FloatArray, pool: Workers
-) -> FloatArray:
+def own_tastes(targets: Ratings, public: FloatArray, pool: Workers) -> FloatArray:
     """What public item features (n_items×q, within ±1) are worth to each user (n_users×q), by a
     ridge on their own ``targets`` alone; its λ is the ratio of the variances of both.
     """
-    return fit_users(ratings, targets, public, (RATING_SD / TASTE_SD) ** 2, pool)
+    return fit_users(targets, public, (RATING_SD / TASTE_SD) ** 2, pool)
 
 
 def fit_likes(
@@ -113,8 +102,8 @@ def fit_likes(
 
     def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
         gram = np.matmul(a.transpose(0, 2, 1), a) + shared
-        gram.reshape(len(rows), -1)[:, :: a.shape[2] + 1] += each[rows, None]
-        return solve_spd(gram, np.matmul(y[:, None, :], a)[:, 0])
+        add_ridge(gram, each[rows, None])
+        return solve_spd(gram, np.vecmat(y, a))
 
     users, _ = half_sweep(by_user, features, 1.0, pool, update=update)
     return users
@@ -132,33 +121,30 @@ def together(ratings: Ratings, visitors: Ratings | None) -> Ratings:
     )
 
 
-def residuals(
-    ratings: Ratings, targets: FloatArray, features: FloatArray, coefficients: FloatArray
-) -> FloatArray:
+def residuals(targets: Ratings, features: FloatArray, coefficients: FloatArray) -> FloatArray:
     """What the users' fits leave of their own ``targets``."""
-    return targets - ratings.predicted_by(FactorModel(coefficients, features))
+    return targets.values - targets.predicted_by(FactorModel(coefficients, features))
 
 
 def left_out_squares(
-    ratings: Ratings, targets: FloatArray, features: FloatArray, fits: FloatArray, reg: float
+    targets: Ratings, features: FloatArray, reg: float, pool: Workers
 ) -> FloatArray:
-    """Every user's Σ (target − prediction)² (n_users,), each rating left out of the ridge ``fits``
-    on ``features`` (n_items×p, few) that predict it: r/(1 − h), h = vᵀ(Σ v vᵀ + λI)⁻¹v.
+    """Every user's Σ (target − prediction)² (n_users,), each rating left out of the ridge on
+    ``features`` (n_items×p, few) that predicts it: r/(1 − h), h = vᵀ(Σ v vᵀ + λI)⁻¹v.
     """
     columns, rank = features.T, features.shape[1]
-    gram = np.empty((ratings.n_users, rank, rank))
-    for a in range(rank):
-        for b in range(a, rank):  # a pair at a time: all at once are rank² numbers for each rating
-            products = (columns[a] * columns[b])[ratings.items]
-            gram[:, a, b] = gram[:, b, a] = ratings.by_user(products)
+    # a pair at a time: all at once are rank² numbers for each rating
+    pairs = [(a, b) for a in range(rank) for b in range(a, rank)]
+    gram = np.empty((targets.n_users, rank, rank))
+    for a, b in pairs:
+        gram[:, a, b] = gram[:, b, a] = targets.by_user((columns[a] * columns[b])[targets.items])
     inverse = np.linalg.inv(gram + reg * np.eye(rank))
-    leverage = np.zeros(len(ratings))
-    for a in range(rank):
-        for b in range(a, rank):
-            products = (1 if a == b else 2) * columns[a] * columns[b]
-            leverage += inverse[ratings.users, a, b] * products[ratings.items]
-    left = residuals(ratings, targets, features, fits) / (1 - leverage)
-    return ratings.by_user(left**2)
+    leverage = np.zeros(len(targets))
+    for a, b in pairs:
+        products = (1 if a == b else 2) * columns[a] * columns[b]
+        leverage += inverse[targets.users, a, b] * products[targets.items]
+    fits = fit_users(targets, features, reg, pool)
+    return targets.by_user((residuals(targets, features, fits) / (1 - leverage)) ** 2)
 
 
 def model_with_offsets(
@@ -173,6 +159,12 @@ def squared_residuals(ratings: Ratings, model: FactorModel) -> float:
     """Σ (rating − prediction)² over ``ratings``."""
     error = ratings.values - ratings.predicted_by(model)
     return float(np.vdot(error, error))
+
+
+def squares_step(iteration: int, ratings: Ratings, model: FactorModel, curator: Curator) -> Step:
+    """The step of a solver whose objective is ``squared_residuals``."""
+    squares = squared_residuals(ratings, model)
+    return Step(iteration, model, squares, squares, curator.made(), curator.rest())
 
 
 def clipped_values(ratings: Ratings, most: float) -> Ratings:

@@ -74,15 +74,23 @@ class Sides:
     @classmethod
     def of(cls, ratings: Ratings, rank: int) -> "Sides":
         """Group ``ratings`` both ways, in blocks sized for ``rank``."""
-        users, items, values = ratings.users, ratings.items, ratings.values
-        return cls(
-            group_rows(users, items, values, ratings.n_users, ratings.n_items, rank),
-            group_rows(items, users, values, ratings.n_items, ratings.n_users, rank),
-        )
+        return cls(grouped_by_user(ratings, rank), grouped_by_item(ratings, rank))
 
     def short(self) -> "Sides":
         """The same in as few bytes as lose nothing."""
         return Sides(self.by_user.short(), self.by_item.short())
+
+
+def grouped_by_user(ratings: Ratings, rank: int) -> Side:
+    """A row of ratings for each user, in blocks sized for ``rank``."""
+    users, items, values = ratings.numbers
+    return group_rows(users, items, values, ratings.n_users, ratings.n_items, rank)
+
+
+def grouped_by_item(ratings: Ratings, rank: int) -> Side:
+    """A row of ratings for each item, in blocks sized for ``rank``."""
+    users, items, values = ratings.numbers
+    return group_rows(items, users, values, ratings.n_items, ratings.n_users, rank)
 
 
 class Table(Protocol):

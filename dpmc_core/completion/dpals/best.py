@@ -31,6 +31,7 @@ from typing import Annotated
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
+from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import PENALTY
 from dpmc_core.completion.common.population import Group, Learned, Whole
 from dpmc_core.completion.common.profiles import squared_residuals
@@ -40,10 +41,8 @@ from dpmc_core.completion.dpals.preprocessing import lottery
 from dpmc_core.completion.dpals.solver import learn_dpals, with_budget
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Release
-from dpmc_core.privacy.noise import TotalEpsilon
 
 RATIOS = (0.2, 1.0, 5.0)  # the λ of which a run draws one, in units of ``reg``
 HELD_OUT = 0.1  # share of each user's ratings that scores are of
@@ -122,7 +121,7 @@ def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="best-dpals",
         title="Best of several DPALS runs",
         summary="Each run draws its λ and releases a noisy score on ratings held out; the best run "
@@ -130,9 +129,6 @@ ALGORITHMS = (
         source="DPALS paper, Remark 1, by Liu & Talwar 2019 and Papernot & Steinke 2022",
         config=BestConfig,
         order=7,
-        noise=(TotalEpsilon,),
-        unit="user",
-        guarantee=True,
         prepare=with_budget,
         rate=best_dpals,
         steps=1,

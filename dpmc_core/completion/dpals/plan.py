@@ -34,17 +34,24 @@ is not released: item counts without β, adaptive sampling or weights; second co
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from dpmc_core.completion.common import parameters as shared
-from dpmc_core.completion.common.parameters import ItemsPerUser, Iterations, Penalty, Rank
+from dpmc_core.completion.common.parameters import (
+    BudgetConfig,
+    ItemsPerUser,
+    Iterations,
+    Penalty,
+    Rank,
+)
 from dpmc_core.completion.common.population import Population
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, power_part
-from dpmc_core.config import Choice, Config
+from dpmc_core.config import Choice
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.budget import Budget, GivenSigma, Part, norm_of, plan
+from dpmc_core.privacy.budget import GivenSigma, Part, plan
 from dpmc_core.privacy.ledger import Release
 
 SAMPLING = ("adaptive", "uniform", "weights")
@@ -53,7 +60,7 @@ PREPARATION_SHARE, START_SHARE, GLOBAL_SHARE = 0.25, 0.2, 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPALSConfig(Config):
+class DPALSConfig(BudgetConfig):
     """Settings of DPALS, in the paper's letters where it has one.
 
     ``item_share`` None takes ``USUAL_SHARE``, but at least ``ENOUGH_ITEMS`` or all: the number of
@@ -292,7 +299,6 @@ class DPALSConfig(Config):
     ] = 0.0
     implicit: bool = False
     private: bool = True
-    budget: Budget | None = None
 
     def consistent(self) -> None:
         if self.budget is not None and not self.private:
@@ -311,11 +317,6 @@ class DPALSConfig(Config):
             *("sum of ratings", "number of ratings") * centred,
         )
 
-    @property
-    def norm(self) -> int:
-        """The norm that contributions are bounded in."""
-        return norm_of(self.budget)
-
 
 def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, Release] | None:
     """The releases of a run by name, by sizes and scale alone; None without noise."""
@@ -325,72 +326,65 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
     if budget is None:
         raise ParameterError("budget", None, "given for a private run; private=False adds no noise")
     n, r, clip = people.n_items, config.rank, config.clip_norm
-    k = min(config.items_per_user, n)
+    k, frequent = min(config.items_per_user, n), n_frequent(n, config)
     value_clip = value_clip_of(people, config)
-    frequent = n_frequent(n, config)
-    share = PREPARATION_SHARE if config.preparation(n) else 0.0
+    before = _preparation_parts(n, config, value_clip)
+    left = 1 - (PREPARATION_SHARE if before else 0.0)
     triangle = r * (r + 1) // 2
     gram = clip**2 * (1 + r) / 2  # ℓ1 norm of one upper triangle of u uᵀ
-    source = "dpmc_core.completion.dpals.solver: a vector of norm Γ_u in the statistics of k items"
-    left = 1 - share
+    part_of_steps = partial(
+        Part,
+        count=config.iterations,
+        source="dpmc_core.completion.dpals.solver: a vector of norm Γ_u in the statistics of k "
+        "items",
+        bounded_in=2,
+    )
     parts: dict[str, Part] = {}
     if config.start == "power":
         parts["start"] = power_part(n, r, k, value_clip, config.start_rounds, left * START_SHARE)
     if config.global_penalty:
-        parts["all users"] = Part(
+        parts["all users"] = part_of_steps(
             what="Gram matrix over all users",
             l1=gram,
             l2=clip**2,
             coordinates=triangle,
             share=left * GLOBAL_SHARE,
-            count=config.iterations,
             source="dpmc_core.completion.dpals.solver: one vector of norm Γ_u",
-            bounded_in=2,
             linf=clip**2,
         )
     left -= sum(part.share for part in parts.values())
     for_gram = 1 / (1 + config.gram_ratio**2)
     weighted = config.sampling == "weights"  # then a number may count more than once
-    k_squared = k if weighted else min(k, frequent)
+    root = math.sqrt(k if weighted else min(k, frequent))
     # ℓ1 over the items: Σω ≤ √(frequent·Σω²) ≤ √(frequent·k), and weights for ℓ1 noise keep Σω ≤ k
     # as well (one ω may exceed 1);
     # without weights, one for each of at most k items
     k_item = float(min(k, frequent))
     if weighted:
         k_item = math.sqrt(frequent * k) if config.norm == 2 else min(k, math.sqrt(frequent * k))
-    parts["gram"] = Part(
-        what="Gram matrices of all items",
-        l1=k_item * gram,
-        l2=math.sqrt(k_squared) * clip**2,
-        coordinates=frequent * triangle,
-        share=left * for_gram,
-        count=config.iterations,
-        source=source,
-        bounded_in=2,
-        linf=None if weighted else clip**2,
-        sigma_unit=config.gram_ratio * clip**2,
-    )
-    parts["right"] = Part(
+    right = part_of_steps(
         what="right-hand sides of all items",
         l1=k_item * clip * value_clip * math.sqrt(r),
-        l2=math.sqrt(k_squared) * clip * value_clip,
+        l2=root * clip * value_clip,
         coordinates=frequent * r,
         share=left * (1 - for_gram),
-        count=config.iterations,
-        source=source,
-        bounded_in=2,
         linf=None if weighted else clip * value_clip,
         sigma_unit=clip * value_clip,
     )
     if config.solve == "gradient":
-        del parts["gram"]
-        parts["gradients"] = replace(
-            parts.pop("right"),
-            what="gradients of all items",
-            share=left,
-            count=config.iterations * config.gradient_steps,
+        steps = config.iterations * config.gradient_steps
+        parts["gradients"] = replace(right, what="gradients of all items", share=left, count=steps)
+    else:
+        parts["gram"] = part_of_steps(
+            what="Gram matrices of all items",
+            l1=k_item * gram,
+            l2=root * clip**2,
+            coordinates=frequent * triangle,
+            share=left * for_gram,
+            linf=None if weighted else clip**2,
+            sigma_unit=config.gram_ratio * clip**2,
         )
-    before = _preparation_parts(n, config, value_clip)
+        parts["right"] = right
     if config.sigma_preparation is None:
         return plan({**before, **parts}, budget)
     own = GivenSigma(
@@ -399,7 +393,7 @@ def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, R
         alpha=budget.alpha,
         mean_runs=budget.mean_runs,
     )
-    return plan(parts, budget, {name: part.release(own) for name, part in before.items()})
+    return plan(parts, budget, plan(before, own))
 
 
 def _preparation_parts(n_items: int, config: DPALSConfig, value_clip: float) -> dict[str, Part]:

@@ -1,7 +1,7 @@
 """A start for the item factors by noisy power iteration (dpals-paper, Algorithm 2, for r directions
 at once).
 
-The iteration and the sensitivity of one round.
+The sensitivity of one round, and how noisy systems are solved.
 
 One user contributes x (xᵀW) to the round's matrix A·W, where x are the user's values on at most s
 items, each within ±Γ_M, so ‖x‖₂ ≤ √s·Γ_M. The paper stops when W is not ν-incoherent; we clip xᵀW
@@ -11,15 +11,11 @@ s³Γ_M⁴ν²/n_items under the root (Theorem 9), and in ℓ1 ‖x‖₁·‖x�
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.population import Group, Population
-from dpmc_core.privacy.budget import Curator, Part
+from dpmc_core.privacy.budget import Part
 
 PROJECTIONS = ("inner", "printed", "off")
 _SMALLEST = 1e-9  # eigenvalues below this share of the largest count as zero in the pseudo-inverse
@@ -42,8 +38,7 @@ def solve_noisy(
         tiny = _SMALLEST * np.abs(values).max(axis=1, keepdims=True)
         usable = values > tiny if projection == "printed" else np.abs(values) > tiny
         inverse = np.where(usable, 1 / np.where(usable, values, 1.0), 0.0)
-    turned = np.matmul(right[:, None, :], vectors)[:, 0]
-    return np.asarray(np.matmul(vectors, (turned * inverse)[..., None])[..., 0])
+    return np.matvec(vectors, np.vecmat(right, vectors) * inverse)
 
 
 INCOHERENCE = 3.0  # ν
@@ -55,7 +50,7 @@ def power_part(
     """The plan of ``rounds`` released matrices n_items×r, with ``share`` of the budget for all of
     them.
     """
-    most = _projection_clip(n_items, k, value_clip)
+    most = projection_clip(n_items, k, value_clip)
     return Part(
         what="power iteration: the values' second moment times the directions so far",
         l1=min(k * value_clip * math.sqrt(rank), math.sqrt(n_items * rank * k) * value_clip) * most,
@@ -71,41 +66,6 @@ def power_part(
     )
 
 
-def noisy_power_iteration(
-    people: Population,
-    table: Callable[[Group], sparse.csr_array],
-    rank: int,
-    k: int,
-    value_clip: float,
-    rounds: int,
-    curator: Curator,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Orthonormal directions (n_items×r) after ``rounds`` of W ← orth(Σ x (xᵀW) + noise).
-
-    ``table`` gives a group's x as rows (n_users×n_items): at most ``k`` of a user's ratings, each
-    within ±``value_clip``; the caller sees to it.
-    """
-    shape = people.n_items, rank
-    drawn = curator.once("directions", lambda: rng.standard_normal(shape))
-    directions, _ = np.linalg.qr(drawn)
-    most = _projection_clip(people.n_items, k, value_clip)
-    for _ in range(rounds):
-        exact = partial(people.total, _projected, table, directions, most)
-        directions, _ = np.linalg.qr(curator.release("start", exact))
-    return np.asarray(directions)
-
-
-def _projected(
-    group: Group, table: Callable[[Group], sparse.csr_array], directions: FloatArray, most: float
-) -> FloatArray:
-    """Σ x (xᵀW), xᵀW clipped to norm ``most`` (n_items×r)."""
-    rows = table(group)
-    projected = rows @ directions
-    size = np.linalg.norm(projected, axis=1, keepdims=True)
-    projected *= most / np.maximum(size, most)
-    return np.asarray(rows.T @ projected)
-
-
-def _projection_clip(n_items: int, k: int, value_clip: float) -> float:
+def projection_clip(n_items: int, k: int, value_clip: float) -> float:
+    """The length that xᵀW is clipped to."""
     return min(INCOHERENCE * k * value_clip / math.sqrt(n_items), math.sqrt(k) * value_clip)

@@ -22,21 +22,9 @@ from dpmc_core.completion.common.parameters import ITEMS_PER_USER
 from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.profiles import clipped_values
 from dpmc_core.completion.dpals.plan import DPALSConfig, n_frequent, value_clip_of
-from dpmc_core.datasets.ratings import Ratings, spread_bits
+from dpmc_core.datasets.ratings import Ratings, places_within, spread_bits
 from dpmc_core.privacy.budget import Curator
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TakingPart:
-    """Which ratings of a group enter the item pass (``ratings``, a mask), and with which weights
-    ω_ij = ``user_weight``[i]·``item_weight``[j] (1 unless weights replace sampling). ``limited``
-    marks at most k of a user's ratings, whatever takes part.
-    """
-
-    ratings: BoolArray
-    limited: BoolArray
-    user_weight: FloatArray
-    item_weight: FloatArray
+from dpmc_core.privacy.moments import most_popular_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,27 +53,37 @@ class Basis:
         return np.flatnonzero(self.frequent)
 
     @cached_property
+    def place(self) -> IntArray:
+        """Where a frequent item's statistics stand in what is released (n_items,)."""
+        return np.cumsum(self.frequent) - 1
+
+    @cached_property
     def item_reg(self) -> FloatArray:
         """λ of each item (n_items,)."""
         scaled = self.counts**self.config.item_exponent
-        return np.asarray(self.config.reg * scaled / scaled[self.frequent].mean())
+        return self.config.reg * scaled / scaled[self.frequent].mean()
 
-    def taking_part(self, ratings: Ratings) -> TakingPart:
-        """Which of these ``ratings`` take part: a user's k frequent items with the lowest released
-        counts (adaptive sampling; ties by lottery), any k (uniform), or all with weights.
+    def limited(self, ratings: Ratings) -> BoolArray:
+        """At most k ratings of each user, of frequent items: those with the lowest released counts
+        (adaptive sampling; ties by lottery), or any.
         """
-        sampling, k = self.config.sampling, min(self.config.items_per_user, ratings.n_items)
-        draw = lottery(ratings, self.salt)
+        priority = lottery(ratings, self.salt)
+        if self.config.sampling == "adaptive":
+            priority = self.first_counts[ratings.items] + 1e-9 * priority
         inside = self.frequent[ratings.items]
-        adaptive = sampling == "adaptive"
-        priority = self.first_counts[ratings.items] + 1e-9 * draw if adaptive else draw
-        limited = inside & first_k(ratings.users, np.where(inside, priority, np.inf), k)
-        if sampling == "weights":
-            power = self.config.weight_exponent
-            weights = weights_of(ratings, inside, self.first_counts, k, self.norm, power)
-            return TakingPart(inside, limited, *weights)
-        even = np.ones(ratings.n_users), np.ones(ratings.n_items)
-        return TakingPart(limited, limited, *even)
+        return inside & first_k(
+            ratings, np.where(inside, priority, np.inf), self.config.items_per_user
+        )
+
+    def taking_part(self, ratings: Ratings) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Which of these ``ratings`` enter the item pass, and with which weights ω_ij = f_i·g_j:
+        all of frequent items by ``weights_of``, or those that are ``limited``, by 1.
+        """
+        if self.config.sampling != "weights":
+            return self.limited(ratings), np.ones(ratings.n_users), np.ones(ratings.n_items)
+        inside = self.frequent[ratings.items]
+        k, power = min(self.config.items_per_user, ratings.n_items), self.config.weight_exponent
+        return inside, *weights_of(ratings, inside, self.first_counts, k, self.norm, power)
 
 
 def lottery(ratings: Ratings, salt: int) -> FloatArray:
@@ -99,26 +97,12 @@ def lottery(ratings: Ratings, salt: int) -> FloatArray:
         salt % 2**64
     )
     x ^= (ratings.items.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
-    return np.asarray((spread_bits(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+    return (spread_bits(x) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def first_k(users: IntArray, priority: FloatArray, k: int) -> BoolArray:
+def first_k(ratings: Ratings, priority: FloatArray, k: int) -> BoolArray:
     """True for the ``k`` ratings of lowest ``priority`` of every user."""
-    # by user, then by priority, ties as they stand: one sort of whole numbers is half the time of
-    # numpy's lexsort
-    place = np.empty(users.size, dtype=np.int64)
-    place[np.argsort(priority, kind="stable")] = np.arange(users.size)
-    order = np.argsort(users.astype(np.int64) * users.size + place)
-    ordered = users[order]
-    starts = (
-        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-        if ordered.size
-        else np.empty(0, dtype=np.intp)
-    )
-    rank = np.arange(ordered.size) - np.repeat(starts, np.diff(np.r_[starts, ordered.size]))
-    chosen = np.zeros(users.size, dtype=np.bool_)
-    chosen[order[rank < k]] = True
-    return chosen
+    return places_within(ratings, np.argsort(priority, kind="stable")) < k
 
 
 def weights_of(
@@ -147,18 +131,15 @@ def prepare(
     is not released.
     """
     uses, ones = config.preparation(people.n_items), np.ones(people.n_items)
-    counts = ones
+    uniform, clip = replace(config, sampling="uniform"), value_clip_of(people, config)
+    of_all = Basis(uniform, clip, public, config.norm, salt, ones > 0, ones, ones)
+    counts = again = ones
     if "counts" in uses:
-        args = config.items_per_user, salt
-        counts = curator.release("counts", lambda: people.total(_counted, *args))
-    frequent = np.zeros(people.n_items, dtype=np.bool_)
-    most = n_frequent(people.n_items, config)
-    frequent[np.argsort(-counts, kind="stable")[:most]] = True
-    clip = value_clip_of(people, config)
-    first = Basis(config, clip, public, config.norm, salt, frequent, counts, ones)
-    again, mean = ones, 0.0
+        counts = curator.release("counts", lambda: people.total(_counted, of_all))
+    _, place = most_popular_columns(counts, n_frequent(people.n_items, config))
+    first, mean = replace(of_all, config=config, frequent=place >= 0, first_counts=counts), 0.0
     if "counts again" in uses:
-        again = curator.release("counts again", lambda: people.total(_counted_again, first))
+        again = curator.release("counts again", lambda: people.total(_counted, first))
     if "sum of ratings" in uses:
         both = cache(lambda: people.total(_sum_and_number, first))
         total = curator.release("sum of ratings", lambda: both()[:1])[0]
@@ -167,25 +148,17 @@ def prepare(
     return replace(first, counts=np.maximum(again, 1.0), mean=mean)
 
 
-def _counted(group: Group, k: int, salt: int) -> FloatArray:
-    """How often each item is among any k ratings of a user (n_items,)."""
+def _counted(group: Group, basis: Basis) -> FloatArray:
+    """How often each item is among the ratings that take part, at most k of a user (n_items,)."""
     ratings = group.ratings
-    uniform = first_k(ratings.users, lottery(ratings, salt), k)
-    return ratings.by_item(uniform.astype(np.float64))
-
-
-def _counted_again(group: Group, first: Basis) -> FloatArray:
-    """How often each item is among the ratings that take part (n_items,)."""
-    ratings = group.ratings
-    limited = first.taking_part(ratings).limited
-    return ratings.by_item(limited.astype(np.float64))
+    return ratings.by_item(basis.limited(ratings).astype(np.float64))
 
 
 def _sum_and_number(group: Group, first: Basis) -> FloatArray:
     """The sum of the clipped values that take part, and how many there are (2,)."""
     values = clipped_values(group.ratings, first.value_clip)
-    limited = first.taking_part(values).limited
-    return np.array([float(values.values[limited].sum()), float(limited.sum())])
+    limited = first.limited(values)
+    return np.array([values.values[limited].sum(), limited.sum()])
 
 
 _BINS = 12
@@ -228,8 +201,8 @@ def spreads(ratings: Ratings, k: int, seed: int = 0) -> tuple[Skew, ...]:
     )
     taking = {
         "all ratings": np.ones(len(ratings)),
-        "uniform": first_k(ratings.users, draw, k).astype(np.float64),
-        "adaptive": first_k(ratings.users, counts + 1e-9 * draw, k).astype(np.float64),
+        "uniform": first_k(ratings, draw, k).astype(np.float64),
+        "adaptive": first_k(ratings, counts + 1e-9 * draw, k).astype(np.float64),
         "all, by weights": (by_user[ratings.users] * by_item[ratings.items]) ** 2,
     }
     edges = [

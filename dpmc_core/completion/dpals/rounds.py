@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.completion.common.population import Group
@@ -17,11 +16,12 @@ from dpmc_core.completion.common.profiles import (
     fit_likes,
     own_means,
     own_tastes,
+    residuals,
     together,
 )
-from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.common.step import FactorModel, grouped_by_item, grouped_by_user
 from dpmc_core.completion.dpals.preprocessing import Basis, lottery
-from dpmc_core.completion.kernel.solve import BlockSolver, Side, group_rows, half_sweep
+from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
 
@@ -42,29 +42,27 @@ class Rounds:
         guests = group.visitors
         if guests is not None:
             guests = clipped_values(guests, basis.value_clip)
-        served = together(centred, guests)
+        served, rank = together(centred, guests), config.rank
         seen = served.take(basis.frequent[served.items])
-        n_users, n_items, rank = ratings.n_users, ratings.n_items, config.rank
-        self._by_user = group_rows(seen.users, seen.items, seen.values, n_users, n_items, rank)
+        self._by_user = grouped_by_user(seen, rank)
         self._parts: list[Side] = []
         if config.user_sample == "part":
             # disjoint, so that no user pass sees another's ratings; item passes have the same
             number = (lottery(seen, basis.salt + 1) * config.iterations).astype(np.intp)
-            for one in (seen.take(number == step) for step in range(config.iterations)):
-                rows = group_rows(one.users, one.items, one.values, n_users, n_items, rank)
-                self._parts.append(rows)
+            self._parts = [
+                grouped_by_user(seen.take(number == step), rank)
+                for step in range(config.iterations)
+            ]
         self._counts = seen.per_user
         shares = np.maximum(self._counts / config.items_per_user, 1e-3)
         self._user_reg = config.reg * shares**config.user_exponent
         self._guests = np.zeros(0, dtype=np.intp) if guests is None else np.unique(guests.users)
-        taking = basis.taking_part(centred)
-        part = taking.ratings
+        inside, of_user, self._item_weight = basis.taking_part(centred)
+        taken = centred.take(inside)
         # ω_ij = f_i·g_j: √f goes with the user's vector and with the value, g with the sums
-        self._root, self._item_weight = np.sqrt(taking.user_weight), taking.item_weight
-        weighted = centred.values[part] * self._root[ratings.users[part]]
-        self.by_item = group_rows(
-            ratings.items[part], ratings.users[part], weighted, n_items, n_users, rank
-        )
+        self._root = np.sqrt(of_user)
+        weighted = taken.values * self._root[taken.users]
+        self.by_item = grouped_by_item(replace(taken, values=weighted), rank)
 
     def users(self, items: FloatArray, pool: Workers, part: int | None = None) -> FloatArray:
         """Every user's vector on the items' factors, unclipped: from all of their ratings, or from
@@ -86,7 +84,7 @@ class Rounds:
         """The users' vectors, cut to length Γ_u."""
         size = np.linalg.norm(users, axis=1, keepdims=True)
         most = self.basis.config.clip_norm
-        return np.asarray(users * np.minimum(1.0, most / np.maximum(size, 1e-300)))
+        return users * np.minimum(1.0, most / np.maximum(size, 1e-300))
 
     def of_all(self, clipped: FloatArray) -> FloatArray:
         """The upper triangle of Σ u uᵀ; visitors take part in nothing."""
@@ -102,7 +100,7 @@ class Rounds:
         def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             weight = self._item_weight[rows]
             gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
-            return solve(gram, np.matmul(y[:, None, :], a)[:, 0] * weight[:, None], rows)
+            return solve(gram, np.vecmat(y, a) * weight[:, None], rows)
 
         out, _ = half_sweep(self.by_item, clipped * self._root[:, None], 1.0, pool, update=update)
         return out
@@ -113,9 +111,9 @@ class Rounds:
 
         def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
             root = a[:, :, -1]  # √f: what the user's vector and the value are multiplied by
-            left = y - np.matmul(a[:, :, :-1], items[rows][:, :, None])[:, :, 0]
+            left = y - np.matvec(a[:, :, :-1], items[rows])
             left = np.clip(left, -most * root, most * root) * self._item_weight[rows, None]
-            return np.matmul(left[:, None, :], a)[:, 0]
+            return np.vecmat(left, a)
 
         with_root = np.column_stack([clipped, np.ones(len(clipped))]) * self._root[:, None]
         out, _ = half_sweep(self.by_item, with_root, 1.0, pool, update=update)
@@ -135,14 +133,22 @@ class Rounds:
 
 def rounds_of(group: Group, basis: Basis) -> Rounds:
     """The ``Rounds`` of a group, made once."""
-    return group.cached("rounds", _version(basis), lambda: Rounds(group, basis))
+    released = basis.frequent.tobytes(), basis.first_counts.tobytes(), basis.mean
+    version = basis.config, basis.value_clip, basis.salt, *released
+    return group.cached("rounds", version, lambda: Rounds(group, basis))
 
 
-def start_table(group: Group, basis: Basis) -> sparse.csr_array:
-    """The centred values that take part in a start by power iteration (n_users×n_items)."""
+def projected(group: Group, basis: Basis, directions: FloatArray, most: float) -> FloatArray:
+    """Σ x (xᵀW) of a start by power iteration (n_items×r), x a user's centred values, at most k of
+    them, and xᵀW clipped to norm ``most``.
+    """
     centred, *_ = _centred(group, basis)
-    limited = centred.take(basis.taking_part(centred).limited)
-    return limited.table(limited.values)
+    limited = centred.take(basis.limited(centred))
+    rows = limited.table(limited.values)
+    along = rows @ directions
+    size = np.linalg.norm(along, axis=1, keepdims=True)
+    along *= most / np.maximum(size, most)
+    return rows.T @ along
 
 
 def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArray | None]:
@@ -153,16 +159,9 @@ def _centred(group: Group, basis: Basis) -> tuple[Ratings, FloatArray, FloatArra
     base = np.full(values.n_users, basis.mean)
     if basis.config.centring == "user":
         base = own_means(group.ratings) - centre(values)
-    left, tastes = values.values - base[values.users], None
+    left, tastes = replace(values, values=values.values - base[values.users]), None
     if basis.public is not None:
-        pool = group.pool
-        tastes = own_tastes(values, left, basis.public, pool)
-        left -= values.predicted_by(FactorModel(tastes, basis.public))
-    left = np.clip(left, -basis.value_clip, basis.value_clip)
-    return replace(values, values=left), base, tastes
-
-
-def _version(basis: Basis) -> tuple[object, ...]:
-    """What a group's ``Rounds`` depend on."""
-    released = basis.frequent.tobytes(), basis.first_counts.tobytes(), basis.mean
-    return (basis.config, basis.value_clip, basis.salt, *released)
+        tastes = own_tastes(left, basis.public, group.pool)
+        left = replace(left, values=residuals(left, basis.public, tastes))
+    inside = np.clip(left.values, -basis.value_clip, basis.value_clip)
+    return replace(left, values=inside), base, tastes

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.arrays import BoolArray, FloatArray, IntArray
+from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.completion.dpals.plan import DPALSConfig, dpals_plan, n_frequent
-from dpmc_core.completion.dpals.power_iteration import noisy_power_iteration, solve_noisy
+from dpmc_core.completion.dpals.power_iteration import projection_clip, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import Basis, prepare
-from dpmc_core.completion.dpals.rounds import rounds_of, start_table
+from dpmc_core.completion.dpals.rounds import projected, rounds_of
 from dpmc_core.config import values_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
-from dpmc_core.privacy.algorithm import Algorithm
 from dpmc_core.privacy.budget import Curator, Journal
 from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
@@ -53,10 +53,15 @@ class LearnedItems:
 
     def released(self) -> dict[str, Any]:
         """See ``population.Learned``; without the salt, which no user's own fit reads."""
-        basis, settings = self.basis, json.dumps(values_of(self.basis.config))
-        public = {} if basis.public is None else {"public": basis.public}
-        numbers = {"items": self.items, "frequent": basis.frequent, "mean": basis.mean}
-        return {"settings": settings, **numbers, "value_clip": basis.value_clip, **public}
+        basis = self.basis
+        numbers = {
+            "settings": json.dumps(values_of(basis.config)),
+            "items": self.items,
+            "frequent": basis.frequent,
+            "mean": basis.mean,
+            "value_clip": basis.value_clip,
+        }
+        return numbers if basis.public is None else {**numbers, "public": basis.public}
 
     @classmethod
     def of_released(
@@ -119,15 +124,19 @@ def begin(
         given_vectors(None if people.whole is None else people.whole.ratings, config)
     salt = int(curator.once("salt", lambda: np.array([rng.integers(2**63)]))[0])
     basis = prepare(people, config, public, curator, salt)
-    if config.start == "power":
-        table = partial(start_table, basis=basis)
-        k = min(config.items_per_user, people.n_items)
-        limits = k, basis.value_clip, config.start_rounds
-        items = noisy_power_iteration(people, table, config.rank, *limits, curator, rng)
-        return basis, items * math.sqrt(people.n_items / config.rank)
     shape = people.n_items, config.rank
-    start = curator.once("start", lambda: rng.standard_normal(shape))
-    return basis, start / math.sqrt(config.rank)
+    power = config.start == "power"
+    start = curator.once("directions" if power else "start", lambda: rng.standard_normal(shape))
+    if not power:
+        return basis, start / math.sqrt(config.rank)
+    most = projection_clip(
+        people.n_items, min(config.items_per_user, people.n_items), basis.value_clip
+    )
+    directions, _ = np.linalg.qr(start)
+    for _ in range(config.start_rounds):  # W ← orth(Σ x (xᵀW) + noise)
+        exact = partial(people.total, projected, basis, directions, most)
+        directions, _ = np.linalg.qr(curator.release("start", exact))
+    return basis, directions * math.sqrt(people.n_items / config.rank)
 
 
 def next_items(
@@ -143,10 +152,7 @@ def next_items(
         return _solved_in_blocks(people.whole, basis, items, curator, step)
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
     sums = cache(lambda: people.total(_statistics, basis, items, step))
-    shared: FloatArray | float = 0.0
-    if config.global_penalty:
-        noisy = curator.release("all users", lambda: sums()[-1, :triangle])
-        shared = config.global_penalty * symmetric(noisy, rank)
+    shared = _shared(basis, curator, lambda: sums()[-1, :triangle])
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
@@ -155,6 +161,14 @@ def next_items(
         whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
         out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
+
+
+def _shared(basis: Basis, curator: Curator, exact: Callable[[], FloatArray]) -> FloatArray | float:
+    """λ₀ times the noisy Σ u uᵀ over all users, of which ``exact`` gives the upper triangle."""
+    config = basis.config
+    if not config.global_penalty:
+        return 0.0
+    return config.global_penalty * symmetric(curator.release("all users", exact), config.rank)
 
 
 def _descended(
@@ -170,7 +184,6 @@ def _descended(
     for _ in range(config.gradient_steps):
         exact = partial(people.total, gradients, basis, items, out, step)
         uphill = curator.release("gradients", exact) - reg * out[learned]
-        out = out.copy()
         out[learned] += config.learning_rate * uphill / curvature
         out = np.clip(out, -FARTHEST, FARTHEST)
     return out
@@ -219,24 +232,15 @@ def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> Flo
     rounds, rank = rounds_of(group, basis), basis.config.rank
     upper = np.triu_indices(rank)
     out = np.zeros((basis.learned.size + 1, len(upper[0]) + rank))
-    place = _places(basis)
 
     def collect(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
-        out[place[rows], : len(upper[0])] = gram[:, *upper]
-        out[place[rows], len(upper[0]) :] = right
+        out[basis.place[rows]] = np.hstack([gram[:, *upper], right])
         return right
 
     clipped = rounds.clipped(_users(group, basis, items, step))
     rounds.item_pass(clipped, collect, group.pool)
     out[-1, : len(upper[0])] = rounds.of_all(clipped)
     return out
-
-
-def _places(basis: Basis) -> IntArray:
-    """Where a frequent item's statistics stand in what is released; -1 for the others."""
-    place = np.full(len(basis.frequent), -1)
-    place[basis.learned] = np.arange(basis.learned.size)
-    return place
 
 
 def _solved_in_blocks(
@@ -248,15 +252,11 @@ def _solved_in_blocks(
     """
     rounds, config, frequent = rounds_of(group, basis), basis.config, basis.frequent
     users = rounds.clipped(_users(group, basis, items, step))
-    rank, place = config.rank, _places(basis)
-    shared: FloatArray | float = 0.0
-    if config.global_penalty:
-        noisy = curator.release("all users", rounds.of_all(users))
-        shared = config.global_penalty * symmetric(noisy, rank)
+    rank, shared = config.rank, _shared(basis, curator, lambda: rounds.of_all(users))
     streams = [curator.stream(name, basis.learned.size) for name in ("gram", "right")]
 
     def solve(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
-        gram, right = _released(gram, right, place[rows], streams)
+        gram, right = _released(gram, right, basis.place[rows], streams)
         return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
 
     out = rounds.item_pass(users, solve, group.pool)
@@ -289,12 +289,11 @@ def _released(
 def _orthonormal(factors: FloatArray) -> FloatArray:
     """Ṽ(ṼᵀṼ)^(−½), line 12 of Algorithm 1."""
     u, _, v = np.linalg.svd(factors, full_matrices=False)
-    return np.asarray(u @ v)
+    return u @ v
 
 
 def with_budget(config: DPALSConfig, noise: Noise, data: Any) -> DPALSConfig:
     """Return ``config`` with the total budget or σ of ``noise``, or without noise."""
-    del data
     return replace(config, private=noise.budget is not None, budget=noise.budget)
 
 
@@ -310,7 +309,7 @@ def _of_likes(
 
 
 ALGORITHMS = (
-    Algorithm(
+    user_level(
         name="dpals",
         title="DPALS",
         summary="Alternating least squares with noisy item statistics; every user is "
@@ -320,8 +319,6 @@ ALGORITHMS = (
         config=DPALSConfig,
         order=6,
         noise=(TotalEpsilon, ReleaseSigma),
-        unit="user",
-        guarantee=True,
         prepare=with_budget,
         rate=dpals,
         learn=learn_dpals,

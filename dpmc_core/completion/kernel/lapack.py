@@ -40,41 +40,36 @@ class Loops:
 def _loops() -> Loops | None:
     """The compiled loops; None where there is no numba that works, or no ``dposv`` to call."""
     with _making:  # the first thread compiles, the others wait
-        return _compiled_or_none()
+        return _compiled()
 
 
 @functools.cache
-def _compiled_or_none() -> Loops | None:
-    # it may refuse a newer numpy, or lack a library of the system
-    with suppress(Exception):
-        return _compiled()
-    return None
-
-
 def _compiled() -> Loops | None:
     global _dposv
     if _ADDRESS is None or find_spec("numba") is None:
         return None
-    numba = import_module("numba")  # its annotations do not cover what is used
-    if numba.config.DISABLE_JIT:
-        return None
-    types = numba.types
-    import_module("llvmlite.binding").add_symbol(_NAME, _ADDRESS)
-    numbers, integers = types.CPointer(types.float64), types.CPointer(types.int32)
-    arguments = (types.CPointer(types.uint8), integers, integers, numbers, integers, numbers)
-    _dposv = types.ExternalFunction(_NAME, types.void(*arguments, integers, integers))
-    three = types.float64[:, :, ::1]
+    with suppress(Exception):  # it may refuse a newer numpy, or lack a library of the system
+        numba = import_module("numba")  # its annotations do not cover what is used
+        if numba.config.DISABLE_JIT:
+            return None
+        types = numba.types
+        import_module("llvmlite.binding").add_symbol(_NAME, _ADDRESS)
+        numbers, integers = types.CPointer(types.float64), types.CPointer(types.int32)
+        arguments = (types.CPointer(types.uint8), integers, integers, numbers, integers, numbers)
+        _dposv = types.ExternalFunction(_NAME, types.void(*arguments, integers, integers))
+        three = types.float64[:, :, ::1]
 
-    def compiled(function: Callable[..., Any], signature: Any) -> Any:
-        compile_as = functools.partial(numba.njit, signature, nogil=True, boundscheck=False)
-        with suppress(Exception):  # no place to keep it, or what is kept there is damaged
-            return compile_as(cache=True)(function)
-        return compile_as()(function)
+        def compiled(function: Callable[..., Any], signature: Any) -> Any:
+            compile_as = functools.partial(numba.njit, signature, nogil=True, boundscheck=False)
+            with suppress(Exception):  # no place to keep it, or what is kept there is damaged
+                return compile_as(cache=True)(function)
+            return compile_as()(function)
 
-    return Loops(
-        compiled(_solve, types.intp(three, three, types.int32[::1], types.uint8[::1])),
-        compiled(_scale, types.void(three, types.float64[:, ::1], three)),
-    )
+        return Loops(
+            compiled(_solve, types.intp(three, three, types.int32[::1], types.uint8[::1])),
+            compiled(_scale, types.void(three, types.float64[:, ::1], three)),
+        )
+    return None
 
 
 def _solve(matrices: Any, x: Any, integers: Any, uplo: Any) -> int:
@@ -116,10 +111,8 @@ def _find_dposv() -> int | None:
     it looks different.
     """
     api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
-        ctypes.c_char_p,
-        [ctypes.py_object],
-    )
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     capsule = getattr(cython_lapack, "__pyx_capi__", {}).get("dposv")
@@ -128,8 +121,7 @@ def _find_dposv() -> int | None:
     signature = api.PyCapsule_GetName(capsule)
     if re.fullmatch(_SIGNATURE, signature) is None:
         return None
-    address: int | None = api.PyCapsule_GetPointer(capsule, signature)
-    return address
+    return api.PyCapsule_GetPointer(capsule, signature)
 
 
 _ADDRESS = _find_dposv()
@@ -164,6 +156,11 @@ def solve_spd(matrices: FloatArray, right: FloatArray) -> FloatArray:
     return x
 
 
+def add_ridge(matrices: FloatArray, reg: FloatArray | float) -> None:
+    """Add ``reg`` to the diagonals of ``matrices`` (B×r×r, C-contiguous), B×1 or one for all."""
+    matrices.reshape(len(matrices), -1)[:, :: matrices.shape[1] + 1] += reg
+
+
 def _solve_each(
     matrices: FloatArray, x: FloatArray, integers: IntArray, lower: NDArray[np.uint8]
 ) -> int:
@@ -189,9 +186,7 @@ def scale_rows(rows: FloatArray, weights: FloatArray, out: FloatArray) -> FloatA
 
 def _solve_lu(matrices: FloatArray, right: FloatArray) -> FloatArray:
     upper = np.triu(matrices)
-    matrices = upper + np.triu(upper, 1).transpose(0, 2, 1)
-    if right.ndim == 2:
-        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
-    return np.asarray(
-        np.linalg.solve(matrices, right.transpose(0, 2, 1)).transpose(0, 2, 1), dtype=np.float64
-    )
+    whole = upper + np.triu(upper, 1).transpose(0, 2, 1)
+    columns = right.reshape(len(right), -1, right.shape[-1]).transpose(0, 2, 1)
+    solved = np.linalg.solve(whole, columns).transpose(0, 2, 1)
+    return np.asarray(solved.reshape(right.shape), dtype=np.float64)

@@ -11,7 +11,7 @@ block. Rows with fewer ratings than factors are solved in their own (dual) dimen
 memory beyond data and factors is bounded by the block size.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.kernel.lapack import scale_rows, solve_spd
+from dpmc_core.completion.kernel.lapack import add_ridge, scale_rows, solve_spd
 from dpmc_core.completion.kernel.threads import Workers, single_blas_thread
 
 _MAX_PADDING = 1.12
@@ -40,14 +40,12 @@ class Block:
     columns: IntArray
     values: NDArray[np.floating]
 
-    def short(self, n_columns: int) -> "Block":
-        """The same in as few bytes as lose nothing."""
-        with np.errstate(over="ignore"):
-            values = self.values.astype(np.float32)
-        exact = bool(np.array_equal(values.astype(np.float64), self.values))
-        small = n_columns < 2**16
-        columns = self.columns.astype(np.uint16) if small else self.columns
-        return Block(self.rows, columns, values if exact else self.values)
+
+def short(values: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The ``values`` in four bytes each where that loses nothing."""
+    with np.errstate(over="ignore"):
+        halved = values.astype(np.float32)
+    return halved if np.array_equal(halved.astype(np.float64), values) else values
 
 
 @dataclass(frozen=True)
@@ -59,13 +57,17 @@ class Side:
 
     n_rows: int
     n_columns: int
-    n_ratings: int
     blocks: tuple[Block, ...]
     empty_rows: IntArray
 
     def short(self) -> "Side":
         """The same in as few bytes as lose nothing."""
-        return replace(self, blocks=tuple(block.short(self.n_columns) for block in self.blocks))
+        kind = np.uint16 if self.n_columns < 2**16 else np.int32
+        blocks = (
+            Block(block.rows, block.columns.astype(kind, copy=False), short(block.values))
+            for block in self.blocks
+        )
+        return replace(self, blocks=tuple(blocks))
 
 
 def group_rows(
@@ -82,7 +84,7 @@ def group_rows(
     order = np.argsort(rows, kind="stable")
     columns, values = columns[order], values[order]
     lengths = np.bincount(rows, minlength=n_rows)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.cumsum(lengths) - lengths
     by_length = np.argsort(-lengths, kind="stable")
     by_length = by_length[lengths[by_length] > 0]
     blocks, at = [], 0
@@ -103,7 +105,7 @@ def group_rows(
             )
         )
         at += taken.size
-    return Side(n_rows, n_columns, int(values.size), tuple(blocks), np.flatnonzero(lengths == 0))
+    return Side(n_rows, n_columns, tuple(blocks), np.flatnonzero(lengths == 0))
 
 
 _GATHER_BYTES = 3_000_000  # of one gather, so that it stays in the cache
@@ -132,42 +134,35 @@ def half_sweep(
 
     Solves (AᵀA + λI)θ = Aᵀy + t per row, λ = ``reg`` > 0 (one number, or one per row) and t the row
     of ``noise`` (n_rows×r, or None for 0); or, with ``update(A, y, rows, solver)`` (A is B×n×r with
-    zero rows as padding), whatever it returns (B×r). Returns the new factors and, if asked to
-    ``measure``, the sum of squared residuals over all ratings (else 0). Raises
-    ``numpy.linalg.LinAlgError`` if a system is singular to rounding.
+    zero rows as padding), whatever it returns (B×r); a row without ratings has A = 0, and t/λ.
+    Returns the new factors and, if asked to ``measure``, the sum of squared residuals over all
+    ratings (else 0). Raises ``numpy.linalg.LinAlgError`` if a system is singular to rounding.
     """
     rank = factors.shape[1]
+    each = np.broadcast_to(np.reshape(reg, (-1, 1)), (side.n_rows, 1))
     padded = np.vstack([factors, np.zeros(rank)])  # the padding's column gathers a zero row
     out = np.zeros((side.n_rows, rank))
-    if noise is not None and update is None:
-        out[side.empty_rows] = noise[side.empty_rows] / _column(_rows_of(reg, side.empty_rows))
+    if noise is not None:
+        out[side.empty_rows] = noise[side.empty_rows] / each[side.empty_rows]
 
     def work(block: Block) -> float:
-        count, length = block.columns.shape
-        if update is None and length >= rank:
+        if update is None and block.columns.shape[1] >= rank:
             given = None if noise is None else noise[block.rows]
-            theta, squares = _plain_primal(block, padded, _rows_of(reg, block.rows), given, workers)
+            theta, squares = _plain_primal(block, padded, each[block.rows], given, workers)
             out[block.rows] = theta
             return squares
-        # a piece at a time, so that what is gathered stays in the cache for every use that
-        # ``update`` makes of it
-        step = max(1, _GATHER_BYTES // (8 * rank * length))
-        buffer = workers.scratch("gathered", (min(step, count), length, rank))
         squares = 0.0
-        for at in range(0, count, step):
-            piece = slice(at, at + step)
+        for piece, gathered in _gathered(block, padded, workers):
             rows, values = block.rows[piece], block.values[piece].astype(np.float64, copy=False)
-            gathered = buffer[: rows.size]
-            np.take(padded, block.columns[piece], axis=0, out=gathered, mode="clip")
-            solver = BlockSolver(gathered, _rows_of(reg, rows), workers)
+            solver = BlockSolver(gathered, each[rows], workers)
             if update is None:
                 theta = solver.solve(values, None, None if noise is None else noise[rows])
             else:
                 theta = update(gathered, values, rows, solver)
             out[rows] = theta
             if measure:
-                residual = values - np.matmul(gathered, theta[..., None])[..., 0]
-                squares += float(np.vdot(residual, residual))
+                residual = values - np.matvec(gathered, theta)
+                squares += np.vdot(residual, residual)
         return squares
 
     with single_blas_thread():
@@ -175,48 +170,41 @@ def half_sweep(
     return out, squares
 
 
-def _rows_of(reg: float | FloatArray, rows: IntArray) -> float | FloatArray:
-    """λ of these rows, where every row has its own."""
-    return reg[rows] if isinstance(reg, np.ndarray) else reg
-
-
-def _column(reg: float | FloatArray) -> Any:
-    return reg[:, None] if isinstance(reg, np.ndarray) else reg
+def _gathered(
+    block: Block, padded: FloatArray, workers: Workers
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Which rows of ``block``, and the factors of their columns: a piece at a time, so that what is
+    gathered stays in the cache for every use that is made of it.
+    """
+    (count, length), rank = block.columns.shape, padded.shape[1]
+    step = max(1, _GATHER_BYTES // (8 * rank * length))
+    buffer = workers.scratch("gathered", (min(step, count), length, rank))
+    for at in range(0, count, step):
+        piece, out = slice(at, at + step), buffer[: min(step, count - at)]
+        np.take(padded, block.columns[piece], axis=0, out=out, mode="clip")
+        yield piece, out
 
 
 def _plain_primal(
-    block: Block,
-    padded: FloatArray,
-    reg: float | FloatArray,
-    noise: FloatArray | None,
-    workers: Workers,
+    block: Block, padded: FloatArray, reg: FloatArray, noise: FloatArray | None, workers: Workers
 ) -> tuple[FloatArray, float]:
-    """Ridge solutions of a block without weights, gathered a cache-sized piece at a time, and Σ
-    residual².
+    """Ridge solutions of a block without weights, and Σ residual².
 
     With (G + λI)θ = b + t the residuals' squares are Σy² − 2θ·b + θ·Gθ = Σy² − θ·b + θ·t − λ‖θ‖²,
     no second pass.
     """
-    count, length = block.columns.shape
-    rank, whole = padded.shape[1], block.values.astype(np.float64, copy=False)
-    gram, right = (
-        workers.scratch("gram", (count, rank, rank)),
-        workers.scratch("right", (count, 1, rank)),
-    )
-    step = max(1, _GATHER_BYTES // (8 * rank * length))
-    buffer = workers.scratch("gathered", (min(step, count), length, rank))
-    for at in range(0, count, step):
-        piece = slice(at, at + step)
-        a = buffer[: min(step, count - at)]
-        np.take(padded, block.columns[piece], axis=0, out=a, mode="clip")
+    whole = block.values.astype(np.float64, copy=False)
+    count, rank = len(whole), padded.shape[1]
+    gram = workers.scratch("gram", (count, rank, rank))
+    b = workers.scratch("right", (count, rank))
+    for piece, a in _gathered(block, padded, workers):
         upper_gram(a, gram[piece])
-        np.matmul(whole[piece, None, :], a, out=right[piece])
-    gram.reshape(count, -1)[:, :: rank + 1] += _column(reg)
-    b = right[:, 0]
+        np.vecmat(whole[piece], a, out=b[piece])
+    add_ridge(gram, reg)
     theta = solve_spd(gram, b if noise is None else b + noise)
     moved = b if noise is None else b - noise
-    squares = np.vdot(whole, whole) - np.vdot(theta, moved) - np.sum(_column(reg) * theta**2)
-    return theta, float(squares)
+    squares = np.vdot(whole, whole) - np.vdot(theta, moved) - np.sum(reg * theta**2)
+    return theta, squares
 
 
 def upper_gram(a: FloatArray, out: FloatArray) -> None:
@@ -255,8 +243,8 @@ class BlockSolver:
     Keeps AAᵀ between calls.
     """
 
-    def __init__(self, gathered: FloatArray, reg: float | FloatArray, workers: Workers) -> None:
-        self._a, self._reg, self._workers = gathered, _column(reg), workers
+    def __init__(self, gathered: FloatArray, reg: FloatArray, workers: Workers) -> None:
+        self._a, self._reg, self._workers = gathered, reg, workers
         self._dual = gathered.shape[1] < gathered.shape[2]
         self._outer: FloatArray | None = None
 
@@ -266,25 +254,17 @@ class BlockSolver:
         """θ (B×r) with (AᵀWA + λI)θ = AᵀW·values + noise, W = diag(``weights``) (B×n, in (0, 1];
         None for 1).
         """
-        return (
-            self._solve_dual(values, weights, noise)
-            if self._dual
-            else self._solve_primal(values, weights, noise)
-        )
-
-    def _solve_primal(
-        self, values: FloatArray, weights: FloatArray | None, noise: FloatArray | None
-    ) -> FloatArray:
+        if self._dual or weights is None:
+            return self._solve_dual(values, weights, noise)
+        root = np.sqrt(weights)
         a, scratch = self._a, self._workers.scratch
         count, _, rank = a.shape
         gram = scratch("gram", (count, rank, rank))
-        left, target = a, values
-        if weights is not None:  # √W on both sides: one array to read, and a symmetric product
-            root = np.sqrt(weights)
-            left, target = (scale_rows(a, root, out=scratch("weighted", a.shape)), root * values)
+        # √W on both sides: one array to read, and a symmetric product
+        left = scale_rows(a, root, out=scratch("weighted", a.shape))
         upper_gram(left, gram)
-        gram.reshape(count, -1)[:, :: rank + 1] += self._reg
-        right = np.matmul(target[:, None, :], left)[:, 0]
+        add_ridge(gram, self._reg)
+        right = np.vecmat(root * values, left)
         if noise is not None:
             right += noise
         return solve_spd(gram, right)
@@ -300,18 +280,18 @@ class BlockSolver:
                 a, a.transpose(0, 2, 1), out=scratch("outer", (count, length, length))
             )
         kernel = scratch("kernel", (count, length, length))
+        root: Any = 1.0
         if weights is None:
             np.copyto(kernel, self._outer)
-            root: Any = 1.0
         else:
             root = np.sqrt(weights)
             np.multiply(self._outer, root[:, :, None], out=kernel)
             kernel *= root[:, None, :]
-        kernel.reshape(count, -1)[:, :: length + 1] += self._reg
+        add_ridge(kernel, self._reg)
         if noise is None:
             z = solve_spd(kernel, root * values)
-            return np.matmul((root * z)[:, None, :], a)[:, 0]
-        moved = np.matmul(a, noise[..., None])[..., 0]
+            return np.vecmat(root * z, a)
+        moved = np.matvec(a, noise)
         z = solve_spd(kernel, np.stack([root * values, root * moved], axis=1))
-        back = np.matmul((np.expand_dims(root, 1) if weights is not None else 1.0) * z, a)
+        back = np.matmul((1.0 if weights is None else root[:, None]) * z, a)
         return back[:, 0] + (noise - back[:, 1]) / self._reg

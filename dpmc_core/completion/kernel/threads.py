@@ -17,22 +17,14 @@ Piece = TypeVar("Piece")
 
 
 class Workers:
-    """A few threads, each with scratch memory of its own that lives as long as they do.
-
-    Used as a context manager: ``with Workers(2) as workers``. ``count`` defaults to the processors
-    we may use.
+    """A few threads, each with scratch memory of its own that lives as long as they do, and both as
+    long as this object. ``count`` defaults to the processors we may use.
     """
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or available_processors()
         self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="dpmc-kernel")
         self._local = threading.local()
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, work: Callable[[Piece], float], blocks: Sequence[Piece]) -> float:
         """Run ``work`` on every block, in order of the list but shared by the threads.
@@ -79,9 +71,9 @@ def available_processors() -> int:
     if sys.platform == "emscripten":
         return 1
     try:
-        return max(1, len(os.sched_getaffinity(0)))
+        return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS or Windows
-        return max(1, os.cpu_count() or 1)
+        return os.cpu_count() or 1
 
 
 @cache
