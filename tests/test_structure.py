@@ -41,7 +41,7 @@ FIELDS = {"entries.py": "made", "spec.py": "made", "factorize.py": "found", "att
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 354_700, "tests": 219_000}
+MOST_TOKENS = {"product": 348_000, "tests": 219_000}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 
 
@@ -214,7 +214,7 @@ def test_the_table_of_parameters_is_the_declarations() -> None:
 
 
 # where words of a visitor's data come from; "str" is of an exception, which may quote them
-STRANGE = {"user_label", "item_label", "labels", "notes", "doubts", "texts"}
+STRANGE = {"user_label", "item_label", "labels", "notes", "texts"}
 # what makes them plain, counts or computes with them, or does not read Markdown
 HARMLESS = {"plain", "reword", "not_computed", "len", "set", "any", "bool", "text", "learned_words"}
 MARKDOWN = {

@@ -17,12 +17,13 @@ from pages.parts.factorization.controls import QUESTIONS
 from pages.parts.factorization.view import factor_observations, factor_verdict
 from tests.app.visits import Visit, open_page, shows
 
+pytestmark = pytest.mark.long
+
 
 def ask(query: str = "", question: str = "compare") -> Visit:
     return open_page(f"factorization?f_question={question}&{query}")
 
 
-@pytest.mark.long
 def test_faces_four_ways_side_by_side() -> None:
     app = ask("f_data=cartoon&f_n=400&f_k=6&f_epsilon=10").press()
     assert not app.example
@@ -38,7 +39,6 @@ def test_faces_four_ways_side_by_side() -> None:
     shows(app.set(f_k=7), "settings have changed")
 
 
-@pytest.mark.long
 def test_articles_show_both_coherences_and_the_warning() -> None:
     """Methods are compared over one list of words: a run that chooses its own is not offered."""
     app = ask("f_data=lee&f_k=12&f_word_list=private")
@@ -51,7 +51,6 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
     assert not app.set(f_topic=3, f_document=3).error
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [
@@ -69,7 +68,6 @@ def test_the_ends_of_the_ranges(query: str) -> None:
     assert max(map(len, app.texts("markdown", "caption").split())) <= 60
 
 
-@pytest.mark.long
 def test_switching_back_and_forth_loses_nothing() -> None:
     app = ask().set(f_noise="huber").set(f_alpha=0.7).set(f_noise="laplace").set(f_spoil=True)
     for key, values in (("f_data", ("lee", "topics", "cartoon", "lfw")), ("f_question", QUESTIONS)):
@@ -77,7 +75,6 @@ def test_switching_back_and_forth_loses_nothing() -> None:
             assert not app.set(**{key: value}).error
 
 
-@pytest.mark.long
 def test_bad_settings_get_a_sentence() -> None:
     app = ask("f_data=lfw&f_k=101")
     shows(app, "How many parts K = 101", "at most 100", kinds=["error"])
@@ -96,7 +93,6 @@ def test_a_documents_topics_are_bars_with_names() -> None:
     assert len(figure.data[0].x) == len(numbers) >= 1
 
 
-@pytest.mark.long
 def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
     app = ask("f_data=cartoon&f_n=200")
     for k in (4, 7, 5):
@@ -105,7 +101,6 @@ def test_more_parts_are_all_used_until_somebody_asks_for_fewer() -> None:
     shows(app, "Made of the 2 most used parts", kinds=["caption"])
 
 
-@pytest.mark.long
 def test_parts_are_shown_beside_their_likes() -> None:
     base = RunSpec.of(dataset="cartoon", n_samples=300, rank=5)
     results = [
@@ -140,7 +135,6 @@ def test_the_published_form_stands_beside_itself_without_noise() -> None:
     assert "begins without the data" in factor_observations(items[2:])[0]
 
 
-@pytest.mark.long
 def test_steps_starts_solvers_and_corruption_are_chosen() -> None:
     small = "f_data=cartoon&f_n=100&f_k=3&f_published_rounds=5&f_sound_rounds=2"
     more = "f_quiet=true&f_spoil=true&f_corruption=salt-and-pepper&f_solver=admm"

@@ -31,6 +31,8 @@ from tests.app.visits import Visit, open_page, shows
 from tests.own.files import documents_zip, long_csv, pictures_zip, table_of
 from tests.programs import ROOT
 
+pytestmark = pytest.mark.long
+
 SECRET = "Zyxomma"  # stands in names and values of the uploaded file only
 
 
@@ -64,7 +66,6 @@ def doubts(app: Visit) -> list[str]:
     return [w.value for w in app.warning if "Please check" in w.value]
 
 
-@pytest.mark.long
 def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     own_store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,7 +90,6 @@ def test_ratings_are_used_like_a_built_in_set_and_kept_nowhere(
     assert SECRET not in f"{printed} {app.query_params}"  # … without a name or value of the data
 
 
-@pytest.mark.long
 def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None:
     app = open_page("plan?n_kind=model")
     follow(app, "datasets", "Ask this of your own ratings").upload(ratings_file())
@@ -101,7 +101,6 @@ def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None
     assert jobs.current("plan").specs[0].base.dataset == own_set(app).name
 
 
-@pytest.mark.long
 def test_how_a_file_is_read_is_chosen_and_a_bad_one_takes_nothing_away() -> None:
     app = brought(ratings_file())
     app.choose("Rating column", "when")
@@ -122,7 +121,6 @@ def test_how_a_file_is_read_is_chosen_and_a_bad_one_takes_nothing_away() -> None
     assert not app.choose(separator, "").error
 
 
-@pytest.mark.long
 def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     """A browser sends a quote in a name as a code: the command names the file as it is called."""
     app = brought(ratings_file() + b"\n9,r1,book 2,99", "my %22table%22 50%.csv")
@@ -150,7 +148,6 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     shows(app.choose("Rows that sum up others", ""), "- 104 ratings from")
 
 
-@pytest.mark.long
 def test_another_visitor_finds_nothing() -> None:
     name = own_set(brought(ratings_file())).name
     assert re.fullmatch(r"own-ratings-[0-9a-f]{16}", name)
@@ -191,7 +188,6 @@ def test_a_link_to_a_page_chooses_the_set_there(
         assert len(app.metric) == 4
 
 
-@pytest.mark.long
 def test_removed_means_gone() -> None:
     app = brought(ratings_file())
     app.go_to("completion?dataset=Your ratings&iterations=2&rank=2").press().wait("done")
@@ -201,7 +197,6 @@ def test_removed_means_gone() -> None:
     assert "Your ratings" not in app.go_to("completion").widget("dataset").options
 
 
-@pytest.mark.long
 def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     app = brought(ratings_file())
     # 50,000 passes: some 20 seconds
@@ -218,7 +213,6 @@ def test_a_set_is_swapped_while_a_run_on_it_goes_on() -> None:
     assert {result.split.train.n_users for result in jobs.current("run").results} == {44}
 
 
-@pytest.mark.long
 def test_all_visitors_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     before = job.OWN_DATA.megabytes
@@ -298,7 +292,6 @@ def test_a_session_that_is_over_is_ended_though_something_refers_to_it() -> None
     assert not warm._last_sessions
 
 
-@pytest.mark.long
 def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     app = brought(ratings_file()).go_to("audit?x_target=als&x_dataset_runs=200")
     app.set(x_ratings=own_set(app).name)
@@ -312,7 +305,6 @@ def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     assert "x_record" not in app.query_params
 
 
-@pytest.mark.long
 def test_a_table_of_items_is_public_features_of_ones_own_ratings() -> None:
     app = brought(ratings_file(), "mine.csv")
     ratings = own_set(app).ratings

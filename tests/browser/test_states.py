@@ -9,6 +9,7 @@ from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.browser.geometry import problems
 from tests.browser.test_app import AXE, grave, laid_out, ready, settled
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 Scheme = Literal["light", "dark"]
@@ -30,11 +31,8 @@ def looked_at(page: Page, where: str) -> None:
         settled(page, scheme, size["width"])
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert grave(page) == [], (where, scheme)
-        for _ in range(50):  # text of a figure that is just being drawn anew may be anywhere
-            if not problems(page):
-                break
-            page.wait_for_timeout(100)
-        assert problems(page) == [], (where, scheme)
+        # text of a figure that is just being drawn anew may be anywhere
+        until(lambda: not problems(page))
 
 
 @pytest.mark.parametrize(

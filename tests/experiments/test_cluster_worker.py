@@ -41,6 +41,8 @@ from tests.clusters import (
 from tests.experiments.test_sweep import TOML, numbers, records_of
 from tests.own.files import long_csv
 
+pytestmark = pytest.mark.long
+
 TINY = RunSpec.of(n_users=40, n_items=30, observed=0.5, rank=2, iterations=3)
 LONG = RunSpec.of(n_users=300, n_items=200, observed=0.5, rank=20, iterations=500)
 
@@ -108,7 +110,6 @@ def gone(hands: list[subprocess.Popen[bytes]], within: float) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.long
 def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     worker, _, hands = two
     drawn = worker.draw(steps, [LONG])
@@ -121,7 +122,6 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     assert took < 3.0  # at the next step, or killed: ``_PATIENCE``
 
 
-@pytest.mark.long
 def test_results_are_as_here_and_a_lost_worker_is_replaced(two: Any) -> None:
     worker, _, hands = two
     specs = [TINY, LONG]
@@ -137,7 +137,6 @@ def test_results_are_as_here_and_a_lost_worker_is_replaced(two: Any) -> None:
     gone(hands, 10)
 
 
-@pytest.mark.long
 def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
     worker, _, hands = two
     sizes = {"dataset": "skewed", "n_users": 2000, "n_items": 300, "n_ratings": 100_000}
@@ -153,7 +152,6 @@ def test_secret_noise_that_was_shown_is_not_drawn_anew(two: Any) -> None:
         killed_once_it_shows()
 
 
-@pytest.mark.long
 def test_a_mistake_and_too_little_memory_are_told_as_here(two: Any) -> None:
     worker = ClusterWorker(two[1], Share(memory=500, nice=1))
     with pytest.raises(DPMCError, match="rank"):
@@ -164,7 +162,6 @@ def test_a_mistake_and_too_little_memory_are_told_as_here(two: Any) -> None:
     assert last_of(worker, [TINY])[0].finished  # and the cluster goes on
 
 
-@pytest.mark.long
 def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -> None:
     worker = ClusterWorker(Connection(f"tcp://127.0.0.1:{free_port()}"))
     try:
@@ -174,7 +171,6 @@ def test_without_a_scheduler_this_machine_computes_and_says_so(tmp_path: Path) -
         worker.close()
 
 
-@pytest.mark.long
 def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
     with connected(tmp_path, 1) as (worker, *_):
         drawn = results(worker, [LONG])
@@ -185,7 +181,6 @@ def test_the_scheduler_ends_in_the_middle_of_a_run(tmp_path: Path) -> None:
         assert worker.note == f"The cluster cannot be reached: {HERE}"
 
 
-@pytest.mark.long
 def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_path: Path) -> None:
     own_set = own.read("ratings", "mine.csv", long_csv(20, 12))
     with connected(tmp_path, 2, "--resources", "OWN_DATA=1") as (worker, _, hands):
@@ -212,7 +207,6 @@ def test_a_process_is_kept_for_the_next_job_and_never_for_or_after_own_data(tmp_
         gone(hands, 10)
 
 
-@pytest.mark.long
 def test_own_data_goes_to_workers_that_are_told_to_hold_it_and_to_no_disk(
     tmp_path: Path, started: list[int]
 ) -> None:
@@ -254,7 +248,6 @@ def tasks_that_name(dask_scheduler: Any, text: str) -> int:
     return sum(text in repr(task.run_spec) for task in dask_scheduler.tasks.values())
 
 
-@pytest.mark.long
 def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
     tmp_path: Path,
 ) -> None:
@@ -275,7 +268,6 @@ def test_more_jobs_than_threads_wait_and_workers_that_leave_are_not_waited_for(
         second.close()
 
 
-@pytest.mark.long
 def test_workers_of_another_release_are_told_and_done_without(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,7 +306,6 @@ def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
     assert not any(spec.own_data for spec in (*public, *secret))
 
 
-@pytest.mark.long
 def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_worker_less(
     tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,7 +349,6 @@ def told(dask_worker: Any) -> None:
     dask_worker.status = Status.paused
 
 
-@pytest.mark.long
 def test_a_job_that_came_to_a_worker_just_as_it_was_paused_goes_to_another(tmp_path: Path) -> None:
     """The scheduler hears of a pause a moment later, and moves nothing that is there by then."""
     with connected(tmp_path, 2, "--memory-limit", "0") as (worker, connection, _):

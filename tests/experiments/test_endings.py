@@ -25,7 +25,10 @@ from tests.partitioned.folders import written
 from tests.programs import run_python
 from tests.terminal import Terminal
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes"),
+]
 COMMAND = (sys.executable, "-m", "dpmc_core")
 LONG = ("complete", "als", "--dataset", "low-rank", "--rank", "64", "--iterations", "500")
 
@@ -80,7 +83,6 @@ def ended(line: str, **streams: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *line.split()], check=False, **pipes | streams)
 
 
-@pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_and_error_that_are_full() -> None:
     """A run outlives its messages: its noise is secret, so the result cannot be had again."""
@@ -98,7 +100,6 @@ def test_standard_output_and_error_that_are_full() -> None:
     assert json.loads(last)["rmse"] > 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_every_encoding_takes_every_word(encoding: str) -> None:
     where = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -107,7 +108,6 @@ def test_every_encoding_takes_every_word(encoding: str) -> None:
     assert ("ε" if encoding == "utf-8" else "\\u03b5") in done.stdout
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("after", [0.1, 0.5, 2.0, 4.0])
 def test_ctrl_c_ends_a_command_at_any_moment(after: float) -> None:
     code, text, _ = ended_by(LONG, signal.SIGINT, after.__le__)
@@ -155,7 +155,6 @@ def test_the_exit_code_stands_wherever_the_interrupt_came(tmp_path: Path) -> Non
     assert subprocess.run(command, env={**os.environ, "PYTHONPATH": path}).returncode == 143
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("sent", "code", "after"),
     [

@@ -17,6 +17,8 @@ from dpmc_core.experiments.run import watched
 from dpmc_core.experiments.worker.reading import call, inspect
 from dpmc_core.experiments.worker.worker import Worker, WorkerError
 
+pytestmark = pytest.mark.long
+
 SMALL = RunSpec.of(n_users=60, n_items=40, observed=0.4, rank=3, iterations=2)
 
 
@@ -27,7 +29,6 @@ def worker() -> Iterator[Worker]:
     made.close()
 
 
-@pytest.mark.long
 def test_a_process_says_when_it_is_through_with_starting(worker: Worker) -> None:
     assert not worker.ready
     job = (inspect, "ratings", "mine.csv", b"user,item,rating\na,b,1\n", {})
@@ -75,7 +76,6 @@ def test_one_process_is_started_even_where_two_ask_for_it_at_once(worker: Worker
     assert worker.pid is None
 
 
-@pytest.mark.long
 def test_runs_together_advance_by_turns_and_one_that_fails_takes_none_away(worker: Worker) -> None:
     """The last result of each is said to be the last, and is that of a run alone."""
     specs = [SMALL.replace(iterations=4), SMALL.replace(rank=50), SMALL.replace(iterations=9)]
@@ -98,7 +98,6 @@ def test_a_watched_run_has_pictures_of_its_way() -> None:
     assert seen.value == run(spec).value
 
 
-@pytest.mark.long
 def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
     sizes = {"n_users": 4000, "n_items": 3000, "observed": 0.01, "rank": 40}
     large = SMALL.replace(**sizes, iterations=1)
@@ -114,7 +113,6 @@ def test_what_is_too_large_is_never_sent(worker: Worker) -> None:
     assert list(worker.draw(steps, [SMALL], most=int(1.2 * size)))  # and the process goes on
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("changes", "least"),
     [  # where factors are most of it, not much less

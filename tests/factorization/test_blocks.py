@@ -83,8 +83,7 @@ def test_active_sets_and_admm_end_where_no_change_helps(k: int, rows: int, seed:
     values = [np.vdot(gram @ x / 2 - target, x) for x in (solved, far, start)]
     # of sums of at most 30 products of 6, each rounded
     largest = np.vdot(np.abs(gram) @ start + np.abs(target), start + far)
-    rounding = 64 * np.finfo(float).eps * largest
-    assert np.diff(values).min() >= -rounding
+    assert np.diff(values).min() >= -np.spacing(64 * largest)
 
 
 @both_kinds

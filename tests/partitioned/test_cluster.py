@@ -22,6 +22,8 @@ from tests.partitioned.folders import written
 from tests.partitioned.test_engine import Deadly
 from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
+pytestmark = pytest.mark.long
+
 SETTINGS: dict[str, Any] = {"algorithm": "dpals", "rank": 3, "item_share": 0.6, "seed": 4}
 SETTINGS |= {"mechanism": "gaussian", "epsilon": 5.0}
 
@@ -53,7 +55,6 @@ class Killing:
         return self._engine.total(work, n, tell)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("where", ["here", "cluster"])
 def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) -> None:
     """The first sum, one in the middle, and one of the second round of DPALS."""
@@ -86,7 +87,6 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) ->
         assert again.catalogue.digest == layout.catalogue.digest
 
 
-@pytest.mark.long
 def test_copies_on_workers_are_gone_afterwards_and_a_mistake_is_told_as_here(
     tmp_path: Path,
 ) -> None:

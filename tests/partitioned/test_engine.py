@@ -19,6 +19,8 @@ from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from tests.clusters import WORKER, children, cluster, started_worker, wait_for_workers
 from tests.faults import raising
 
+pytestmark = pytest.mark.long
+
 N = 12
 
 
@@ -101,7 +103,6 @@ def require_the_usual_sum(engine: Any, work: Any) -> None:
     np.testing.assert_array_equal(engine.total(work, N, quiet), USUAL)
 
 
-@pytest.mark.long
 def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) -> None:
     require_the_usual_sum(Here(), Powers())
     progress: list[int] = []
@@ -124,7 +125,6 @@ def test_a_sum_is_what_it_is_here(tmp_path: Path, others: list[psutil.Process]) 
     assert ended(others)
 
 
-@pytest.mark.long
 def test_workers_that_end_again_and_again_end_a_sum(others: list[psutil.Process]) -> None:
     with (
         engine_at(None, 2) as engine,
@@ -134,7 +134,6 @@ def test_workers_that_end_again_and_again_end_a_sum(others: list[psutil.Process]
     assert ended(others)
 
 
-@pytest.mark.long
 def test_a_limit_of_memory_holds_for_one_process_too() -> None:
     with engine_at(None, 1, 1000) as engine:
         require_the_usual_sum(engine, Powers())
@@ -142,7 +141,6 @@ def test_a_limit_of_memory_holds_for_one_process_too() -> None:
             engine.total(Hungry(), 1, quiet)
 
 
-@pytest.mark.long
 def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
     with engine_at(None, 2) as engine:
         engine.total(Powers(), N, quiet)
@@ -153,7 +151,6 @@ def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
     assert ended(others)
 
 
-@pytest.mark.long
 def test_workers_of_a_cluster_come_take_turns_are_lost_and_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[psutil.Process]
 ) -> None:
