@@ -46,9 +46,9 @@ def _loops() -> Loops | None:
 @functools.cache
 def _compiled() -> Loops | None:
     global _dposv
-    if _ADDRESS is None or find_spec("numba") is None:
-        return None
     with suppress(Exception):  # it may refuse a newer numpy, or lack a library of the system
+        if _ADDRESS is None or find_spec("numba") is None:
+            return None
         numba = import_module("numba")  # its annotations do not cover what is used
         if numba.config.DISABLE_JIT:
             return None
