@@ -1,7 +1,5 @@
 """The core where there are no threads, processes, sockets or compiled extras: in a browser."""
 
-import pytest
-
 from tests.programs import run_python
 
 _BROWSER = """
@@ -49,7 +47,6 @@ except DataError as error:
 """
 
 
-@pytest.mark.long
 def test_the_core_runs_without_threads_processes_sockets_and_compiled_extras() -> None:
     done = run_python("-c", _BROWSER)
     assert done.returncode == 0, done.stderr[-2000:]

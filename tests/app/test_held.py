@@ -13,7 +13,6 @@ from pages.parts.server.job import Box, Job
 from tests.app.visits import TINY, open_page, shows
 
 
-@pytest.mark.long
 def test_the_largest_link_is_refused_before_it_runs() -> None:
     size = "n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
     app = open_page(f"completion?dataset=low-rank&n=2&run=1&{size}")

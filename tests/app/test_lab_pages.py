@@ -181,7 +181,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_entry_of_a_paper_can_be_read(paper: str) -> None:
     """Figures that a study of ours answers are drawn by it, where its data are of their kind."""
@@ -526,7 +526,6 @@ def choose(app: Visit, step: lessons.Step, place: int) -> Visit:
     return app.choose(f"**{step.question}**", step.options[place])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", LESSONS)
 def test_every_step_opens_its_page_with_its_settings(name: str) -> None:
     for k, step in enumerate(LESSONS[name].steps, start=1):

@@ -187,7 +187,7 @@ def test_a_warning_goes_with_its_value_and_stays_on_its_page() -> None:
     assert not app.go_to("completion").warning
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_results_stay_until_another_run_ends_well() -> None:
     """Each run draws a seed, unless it is held."""
     app = open_page("completion?tab=accounts")
@@ -217,7 +217,6 @@ def test_results_stay_until_another_run_ends_well() -> None:
     shows(app, without=["A · ALS"])
 
 
-@pytest.mark.long
 def test_a_run_that_is_refused_takes_nothing_away() -> None:
     small = "dataset=low-rank&n_users=300&n=2&new_seed=false&iterations=2"
     app = open_page(f"completion?{small}").press()
@@ -376,7 +375,7 @@ def _places(block: Block, path: tuple[int, ...] = ()) -> dict[str, tuple[int, ..
     return places
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "link",
     [

@@ -149,7 +149,6 @@ def test_a_project_shares_one_budget() -> None:
     assert open_page(f"{PROJECT}&n_reserve=0", n_project=rows).verdict == alone.sentence
 
 
-@pytest.mark.long
 def test_a_project_goes_on_after_a_ledger() -> None:
     first = share_out(Project(items=(Item(name="ages", query="mean"),), epsilon=1.0, reserve=1.0))
     ledger = json.dumps(first.ledger.as_dict()).encode()

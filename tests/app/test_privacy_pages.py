@@ -136,7 +136,7 @@ def test_moving_the_variance_does_not_mix_up_the_noises() -> None:
         ("", ["only Huber noise has both"]),
         ("u_alpha=0.05", ["much like Laplace noise"]),
         *(
-            pytest.param(*case, marks=pytest.mark.long)
+            pytest.param(*case, marks=pytest.mark.nightly)
             for case in (
                 ("u_moved=100", ["has not been peer-reviewed", "By published results alone"]),
                 ("u_moved=10&u_bounded=linf", ["over 10 numbers (ℓ1 and ℓ∞)"]),
@@ -179,7 +179,7 @@ def test_a_refused_ledger_file_is_counted_once_until_it_is_brought_again(
     assert not app.press("u_forget").error
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_ledger_file_is_counted_leaves_its_rest_and_outlives_a_visit_to_another_page() -> None:
     page, epsilon = "budget?tab=own-ledger", state(FORTY).epsilon
 

@@ -82,7 +82,7 @@ def test_recommendations_and_lists_are_run() -> None:
     assert f"items, {', '.join(shared)} stay the same" in app.verdict
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_study_is_run_and_another_question_does_not_show_it() -> None:
     app = ask("projection", f"seeds=1&{SMALL}").press().wait("done")
     assert not app.example

@@ -9,7 +9,7 @@ from tests.app.test_drag import SLIDERS
 from tests.browser.test_app import arrive, press, ready
 from tests.browser.test_tasks import plays
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 _FIGURES = (
     "() => [...document.querySelectorAll('.st-key-pair .js-plotly-plot, "
     ".js-plotly-plot')].map(plot => plot.querySelector('.plot-container').innerHTML)"

@@ -177,6 +177,7 @@ def require_fit_on_paper(page: Page) -> None:
         show_as(page, "light", width, height)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", ["desktop"])
 @pytest.mark.parametrize("path", QUESTIONS)
 def test_a_page_with_all_of_it_open(visit: Page, app_url: str, path: str, size: str) -> None:
@@ -250,6 +251,7 @@ def not_reached(page: Page) -> list[str]:
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", ["desktop"])
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_presented(visit: Page, app_url: str, path: str, size: str) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_app import DRAWN, arrive, ran, ready, verdict_says
 from tests.browser.test_every_page import VERDICT, open_whole
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 
 
 def test_a_project_is_edited_and_linked(page: Page, app_url: str) -> None:

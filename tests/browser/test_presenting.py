@@ -10,7 +10,7 @@ from tests.browser.test_app import grave, press, ran, reads, ready, verdict_says
 from tests.browser.test_every_page import TOO_WIDE, VERDICT, open_whole
 from tests.browser.test_tasks import menu, slid
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 
 
 def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> None:

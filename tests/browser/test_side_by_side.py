@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests.browser.test_app import METRIC, arrive, finished, laid_out, press, reads, ready
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 LARGE = "dataset=low-rank&n=2&n_users=200000&n_items=200000&observed=0.0001&rank=256&iterations=1"
 COLOURS = """() => [...new Set([...document.querySelectorAll('.js-plotly-plot text')]
     .map(text => getComputedStyle(text).fill))].sort()"""

@@ -11,7 +11,7 @@ from tests.browser.geometry import problems
 from tests.browser.test_app import AXE, grave, laid_out, ready, settled
 from tests.waiting import until
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 RUNS = {  # address that runs for a while -> its button

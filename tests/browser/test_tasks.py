@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from pages.parts.ui.glossary import PAGES
 from tests.browser.test_app import opened, press, reads, ready, turn_to, verdict_says
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 MOST = 3
 Step = tuple[Callable[..., None], *tuple[Any, ...]]
 

@@ -10,7 +10,7 @@ from tests.browser.test_app import finished, opened, reads, ready, turn_to
 from tests.browser.test_own_data import STRANGE, bring, enter
 from tests.own.files import documents_zip, long_csv, picture, zipped
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.nightly
 WORDS = " ".join(STRANGE)
 # archives take no colon in a name, and a stroke begins another folder
 FOLDERS = (

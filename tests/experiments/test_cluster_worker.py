@@ -122,6 +122,7 @@ def test_cancelled_and_gone_within_three_seconds(two: Any) -> None:
     assert took < 3.0  # at the next step, or killed: ``_PATIENCE``
 
 
+@pytest.mark.nightly
 def test_results_are_as_here_and_a_lost_worker_is_replaced(two: Any) -> None:
     worker, _, hands = two
     specs = [TINY, LONG]
@@ -306,6 +307,7 @@ def test_secret_noise_and_own_data_are_known_of_specs_of_all_kinds() -> None:
     assert not any(spec.own_data for spec in (*public, *secret))
 
 
+@pytest.mark.nightly
 def test_a_sweep_has_the_same_numbers_as_here_few_processes_and_goes_on_with_a_worker_less(
     tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

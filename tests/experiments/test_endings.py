@@ -26,7 +26,7 @@ from tests.programs import run_python
 from tests.terminal import Terminal
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.nightly,
     pytest.mark.skipif(os.name != "posix", reason="needs signals, devices and pipes"),
 ]
 COMMAND = (sys.executable, "-m", "dpmc_core")

@@ -22,7 +22,7 @@ from tests.partitioned.folders import written
 from tests.partitioned.test_engine import Deadly
 from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SETTINGS: dict[str, Any] = {"algorithm": "dpals", "rank": 3, "item_share": 0.6, "seed": 4}
 SETTINGS |= {"mechanism": "gaussian", "epsilon": 5.0}

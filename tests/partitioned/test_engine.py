@@ -151,6 +151,7 @@ def test_what_is_stopped_is_over_at_once(others: list[psutil.Process]) -> None:
     assert ended(others)
 
 
+@pytest.mark.nightly
 def test_workers_of_a_cluster_come_take_turns_are_lost_and_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[psutil.Process]
 ) -> None:

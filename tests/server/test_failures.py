@@ -24,7 +24,7 @@ from tests.apart import run_apart
 from tests.clusters import WORKER, children
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.nightly,
     pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals"),
 ]
 LONG = "dataset=skewed&n_users=2500&n_items=1500&n_ratings=300000&rank=64&iterations=500&n=1&run=1"

@@ -34,7 +34,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield running
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: limits and signals of processes")
 def test_no_message_of_one_visitor_ends_or_stops_the_work_of_another(app: App) -> None:
     async def tell() -> None:

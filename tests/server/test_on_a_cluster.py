@@ -18,7 +18,7 @@ from tests.server.test_failures import LONG, ends, going, run_one, shown, until,
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: signals of processes")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_jobs_are_computed_on_workers_cancelled_and_never_lost(tmp_path: Path) -> None:
     async def tell() -> None:
         for seed in (1, 2):
