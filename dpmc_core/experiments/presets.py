@@ -15,6 +15,7 @@ from dpmc_core.completion import moments, recommending
 from dpmc_core.config import Settings
 from dpmc_core.datasets import Ratings, user_datasets
 from dpmc_core.experiments.spec import RunSpec
+from dpmc_core.facts import facts
 
 PUBLISHED, WELL_REGULARISED = "as published", "well regularised"
 PRESETS: dict[str, str] = {
@@ -25,93 +26,17 @@ PRESETS: dict[str, str] = {
     ),
 }
 
-# where users are protected: a synthetic set on which everything takes seconds, and settings of
-# DPALS that did well on it
-PEOPLE: Settings = {
-    "dataset": "skewed",
-    "n_users": 4000,
-    "n_items": 300,
-    "n_ratings": 160_000,
-    "algorithm": "moments",
-    "mechanism": "gaussian",
-    "epsilon": 5.0,
-    "rank": 8,
-    "reg": 30.0,
-    "iterations": 2,
-    "item_share": 0.5,
-    "clip_norm": 0.5,
-    "centring": "user",
-    "items_per_user": 50,
-    "gram_ratio": 2.0,
-    "sampling": "adaptive",
-}
-
-# what differs for likes: one of the best of some sixty random settings of DPALS at ε = 5 on
-# MovieLens 1M (another split than the tables')
-LIKING: Settings = {
-    "rank": 16,
-    "reg": 2.0,
-    "iterations": 1,
-    "item_share": 0.05,
-    "sampling": "uniform",
-    "clip_norm": 0.25,
-    "gram_ratio": 0.5,
-    "global_penalty": 1.5,
-    "items_per_user": 50,
-}
+_SETTINGS = facts("settings")
+PEOPLE: Settings = _SETTINGS["people"]  # where users are protected, on a synthetic set
+LIKING: Settings = _SETTINGS["liking"]  # what differs for likes
 LIKES: Settings = {**PEOPLE, **LIKING, "item_share": PEOPLE["item_share"], "task": "recommend"}
-
-# Algorithm 1 of the DPALS paper without the heuristics of its section 5, for the orthogonal data;
-# the numbers did well on other draws than those that are shown
-PLAIN_DPALS: Settings = {
-    "rank": 5,
-    "reg": 3.0,
-    "iterations": 3,
-    "items_per_user": 150,
-    "item_share": 1.0,
-    "clip_norm": 0.1,
-    "value_clip": 3.0,
-    "gram_ratio": 2.0,
-    "item_exponent": 0.0,
-    "user_exponent": 0.0,
-    "sampling": "uniform",
-    "projection": "printed",
-    "centring": "none",
-}
-# the same for its smaller matrix of the question about Theorem 2: random starts need more rounds
-THEOREM: Settings = {**PLAIN_DPALS, "iterations": 5, "items_per_user": 50}
-
-_PUBLISHED: dict[str, Settings] = {
-    # Table 2; nearly all observed entries train, the error is taken on the whole matrix. Sizes and
-    # c are not printed.
-    "low-rank": {"rank": 5, "reg": 0.5, "iterations": 50, "inner": 20, "test_fraction": 0.01},
-    # Table 4: 80 % of the ratings are 5.1 % of the matrix
-    "ml-100k": {"rank": 32, "reg": 0.5, "iterations": 20, "inner": 10, "test_fraction": 0.2},
-    # Table 5, its last block: zeros count as ratings, and 15 % of the matrix is visible, of the
-    # 39.19 % observed
-    "sweetrs": {
-        "rank": 32,
-        "reg": 0.5,
-        "iterations": 100,
-        "inner": 10,
-        "test_fraction": 0.62,
-        "zeros": "rating",
-    },
-}
-_WELL: dict[str, Settings] = {
-    "low-rank": {"rank": 5, "reg": 0.5},
-    "orthogonal": {"rank": 5, "reg": 0.5},
-    "skewed": {"rank": 8, "reg": 8.0},
-    "sweetrs": {"rank": 8, "reg": 10.0, "zeros": "missing"},
-}
-_USUAL: Settings = {"rank": 32, "reg": 10.0, "iterations": 20, "inner": 10, "test_fraction": 0.2}
-# thresholds of SVT that did well on held-out ratings
-_THRESHOLDS = {"low-rank": 0.5, "orthogonal": 0.5, "skewed": 10.0}
+PLAIN_DPALS: Settings = _SETTINGS["plain-dpals"]  # without the heuristics of its paper's section 5
+THEOREM: Settings = PLAIN_DPALS | _SETTINGS["theorem"]  # for the question about Theorem 2
 
 
 def usual_threshold(dataset: str) -> float:
     """τ of SVT for a dataset: chosen by its held-out ratings too, as λ is."""
-    return _THRESHOLDS.get(dataset, 20.0)
+    return _SETTINGS["thresholds"].get(dataset, 20.0)
 
 
 def preset(name: str, dataset: str) -> Settings:
@@ -120,9 +45,9 @@ def preset(name: str, dataset: str) -> Settings:
     Raises ``KeyError`` for an unknown preset.
     """
     if name == PUBLISHED:
-        return dict(_PUBLISHED.get(dataset, {}))
+        return dict(_SETTINGS["published"].get(dataset, {}))
     if name == WELL_REGULARISED:
-        return fitted({**_USUAL, **_WELL.get(dataset, {})}, dataset)
+        return fitted({**_SETTINGS["usual"], **_SETTINGS["well"].get(dataset, {})}, dataset)
     raise KeyError(name)
 
 

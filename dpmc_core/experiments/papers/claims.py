@@ -15,6 +15,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.experiments.papers.compute import PaperResult
 from dpmc_core.experiments.papers.entries import rows_of
 from dpmc_core.experiments.papers.row import Row, phrases
+from dpmc_core.facts import facts
 from dpmc_core.mechanisms import FAMILIES
 from dpmc_core.metrics import Comparison
 from dpmc_core.wording import signed
@@ -42,86 +43,8 @@ class Contrast:
     solves: tuple[int, int]
 
 
-# what section 4 concludes on: what it is called and its settings, and the same of the other, which
-# has all else of the first
-_IRLS, _ALS = {"algorithm": "irls"}, {"algorithm": "als"}
+_CONCLUSIONS = facts("papers/conclusions")
 _HUBER, _LAPLACE, _GAUSSIAN = ({"mechanism": name} for name in ("huber", "laplace", "gaussian"))
-_RANK_5 = {"rank": "5"}
-_CONTRASTS: tuple[tuple[str, dict[str, str], str, dict[str, str]], ...] = (
-    ("Huber noise", _HUBER, "Laplace noise", _LAPLACE),
-    ("Huber noise", _HUBER, "Gaussian noise", _GAUSSIAN),
-    ("Gaussian noise", _GAUSSIAN, "Laplace noise", _LAPLACE),
-    ("IRLS with Huber noise", _IRLS | _HUBER, "ALS with Huber noise", _ALS),
-    *(
-        (
-            f"IRLS with Huber noise of variance {variance}",
-            _IRLS | _HUBER | {"variance": variance},
-            "ALS with the same noise",
-            _ALS,
-        )
-        for variance in ("1", "2")
-    ),
-    ("IRLS with Laplace noise", _IRLS | _LAPLACE, "ALS with Laplace noise", _ALS),
-    ("IRLS with Gaussian noise", _IRLS | _GAUSSIAN, "ALS with Gaussian noise", _ALS),
-    ("IRLS-2 with Huber noise", {"algorithm": "irls-2"} | _HUBER, "IRLS with Huber noise", _IRLS),
-    *(
-        (
-            f"IRLS with Huber noise at {100 * float(share):g} % observed",
-            _IRLS | _HUBER | {"observed": share},
-            "ALS with Gaussian noise",
-            _ALS | _GAUSSIAN,
-        )
-        for share in ("0.05", "0.051", "0.10", "0.15")
-    ),
-    *(
-        (what, {"variance": "2"} | settings, "variance 1", {"variance": "1"})
-        for what, settings in (
-            ("Noise of variance 2 at 5 % observed", {"observed": "0.05"}),
-            ("Noise of variance 2 at 15 % observed", {"observed": "0.15"}),
-            ("Huber noise of variance 2", _HUBER),
-            ("Laplace noise of variance 2", _LAPLACE),
-            ("Gaussian noise of variance 2", _GAUSSIAN),
-        )
-    ),
-    *(
-        (f"Rank {rank} with noise", {"rank": rank}, "rank 5 at the same size", _RANK_5)
-        for rank in ("10", "20")
-    ),
-)
-
-# effects that section 4 calls larger in one place than in another: what is changed, its settings
-# and those it is compared with, and the two places
-_Place = tuple[str, dict[str, str]]
-_INTERACTIONS: tuple[tuple[str, dict[str, str], dict[str, str], _Place, _Place], ...] = (
-    *(
-        (what, settings, changes, ("5 % observed", {"observed": "0.05"}), (title, share))
-        for what, settings, changes in (
-            ("Variance 2 instead of 1", {"variance": "2"}, {"variance": "1"}),
-            ("IRLS instead of ALS with Huber noise", _IRLS | _HUBER, _ALS),
-        )
-        for title, share in (("10 %", {"observed": "0.10"}), ("15 %", {"observed": "0.15"}))
-    ),
-    *(
-        (
-            "Variance 2 instead of 1",
-            {"variance": "2"},
-            {"variance": "1"},
-            (title, noise),
-            ("Huber noise", _HUBER),
-        )
-        for title, noise in (("Gaussian noise", _GAUSSIAN), ("Laplace noise", _LAPLACE))
-    ),
-    *(
-        (
-            f"Huber noise instead of {title}",
-            _HUBER,
-            noise,
-            ("rank 20", {"rank": "20"}),
-            ("5", _RANK_5),
-        )
-        for title, noise in (("Gaussian", _GAUSSIAN), ("Laplace", _LAPLACE))
-    ),
-)
 
 
 def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
@@ -130,21 +53,21 @@ def contrasts(entry: str, result: PaperResult) -> list[Contrast]:
     Pooled differences hold at 95 % for all of them together (Bonferroni).
     """
     able = []
-    for one, settings, other, changes in _CONTRASTS:
-        pairs = _pairs(entry, settings, changes)
+    for contrast in _CONCLUSIONS["contrast"]:
+        pairs = _pairs(entry, contrast["settings"], contrast["changes"])
         steps = [_apart(result, *pair) for pair in pairs]
         # a trial that overflowed somewhere would be averaged over other settings than the rest
         if steps and min(map(len, steps)) > 1 and len({*map(len, steps)}) == 1:
-            able.append((one, other, pairs, steps))
+            able.append((contrast, pairs, steps))
     out = []
-    for one, other, pairs, steps in able:
+    for contrast, pairs, steps in able:
         each = [Comparison.of_runs(some, together=len(steps)) for some in steps]
         printed = _printed(pairs)
         off = (abs(p - c.mean) > c.half_width for p, c in zip(printed, each, strict=True))
         out.append(
             Contrast(
-                one=one,
-                other=other,
+                one=contrast["one"],
+                other=contrast["other"],
                 settings=len(steps),
                 lower=sum(c.better for c in each),
                 higher=sum(c.worse for c in each),
@@ -230,14 +153,15 @@ def _interactions(entry: str, result: PaperResult) -> list[str]:
     of paired differences, each averaged over settings in each trial.
     """
     able = []
-    for what, settings, changes, here, there in _INTERACTIONS:
-        both = [_pairs(entry, settings | place, changes) for _, place in (here, there)]
+    for one in _CONCLUSIONS["interaction"]:
+        settings, changes, places = one["settings"], one["changes"], one["places"]
+        both = [_pairs(entry, settings | place, changes) for _, place in places]
         steps = [[_apart(result, *pair) for pair in pairs] for pairs in both]
         trials = {len(one) for effect in steps for one in effect}
         if all(steps) and len(trials) == 1 and min(trials) > 1:
             means = [np.mean(effect, axis=0) for effect in steps]
             in_print = [float(np.mean(_printed(pairs))) for pairs in both]
-            title = f"{what}, {here[0]} against {there[0]}"
+            title = f"{one['what']}, {places[0][0]} against {places[1][0]}"
             able.append((title, means[0] - means[1], in_print[0] - in_print[1]))
     out = []
     for title, each, printed in able:

@@ -21,6 +21,7 @@ from dpmc_core.experiments.papers.row import Row, again, seeded
 from dpmc_core.experiments.presets import PLAIN_DPALS
 from dpmc_core.experiments.spec import RunSpec
 from dpmc_core.experiments.tasks.solve import noise_source
+from dpmc_core.facts import facts
 from dpmc_core.metrics import RECALL_AT
 from dpmc_core.privacy.budget import Curator
 from dpmc_core.privacy.compare import dpals_counts
@@ -55,78 +56,8 @@ def dpals_budgets() -> list[Row]:
     return out
 
 
-# tuned at each ε on other draws and splits (seeds 101 to 103) than the rows'
-_MOVIELENS: Settings = {
-    "rank": 2,
-    "reg": 3.0,
-    "iterations": 3,
-    "items_per_user": 100,
-    "item_share": 0.4,
-    "clip_norm": 0.15,
-    "gram_ratio": 1.0,
-    "item_exponent": 0.0,
-    "user_exponent": 1.0,
-    "sampling": "weights",
-    "projection": "inner",
-    "centring": "user",
-}
-_BY_EPSILON: dict[float, Settings] = {
-    1.0: {"reg": 30.0, "clip_norm": 0.1, "gram_ratio": 2.0, "user_exponent": 0.5},
-    5.0: {},
-    10.0: {"rank": 3, "item_share": 0.7, "user_exponent": 0.5},
-    20.0: {"items_per_user": 50, "item_share": 0.7, "gram_ratio": 2.0},
-}
-_LIKES: Settings = {
-    "rank": 16,
-    "iterations": 2,
-    "items_per_user": 100,
-    "item_share": 0.05,
-    "clip_norm": 0.25,
-    "gram_ratio": 2.0,
-    "sampling": "uniform",
-}
-_MIDDLE: Settings = {
-    **_LIKES,
-    "reg": 1.7,
-    "iterations": 1,
-    "items_per_user": 60,
-    "gram_ratio": 0.5,
-    "global_penalty": 1.6,
-}
-_LIKES_BY_EPSILON: dict[float, Settings] = {
-    1.0: {
-        **_LIKES,
-        "reg": 75.0,
-        "item_exponent": 0.0,
-        "user_exponent": 0.5,
-        "global_penalty": 0.015,
-    },
-    5.0: _MIDDLE,
-    10.0: _MIDDLE,
-    20.0: {
-        **_LIKES,
-        "reg": 0.44,
-        "iterations": 3,
-        "items_per_user": 30,
-        "item_share": 0.2,
-        "gram_ratio": 1.0,
-        "user_exponent": 0.0,
-        "global_penalty": 1.0,
-        "sampling": "weights",
-    },
-}
-LIKES_WITHOUT_NOISE: Settings = {
-    "rank": 32,
-    "reg": 5.0,
-    "iterations": 5,
-    "items_per_user": 500,
-    "item_share": 1.0,
-    "clip_norm": 10.0,
-    "sampling": "uniform",
-    "item_exponent": 0.0,
-    "user_exponent": 0.0,
-    "global_penalty": 0.3,
-}
+_SETTINGS = facts("settings")
+LIKES_WITHOUT_NOISE: Settings = _SETTINGS["likes-without-noise"]
 
 
 def synthetic_settings(users: int, epsilon: float) -> Settings:
@@ -138,40 +69,12 @@ def synthetic_settings(users: int, epsilon: float) -> Settings:
 
 def movielens_settings(epsilon: float) -> Settings:
     """Return DPALS's settings on MovieLens 1M."""
-    return {**_MOVIELENS, **_BY_EPSILON[epsilon]}
+    return {**_SETTINGS["movielens"], **_SETTINGS["movielens-by-epsilon"][f"{epsilon:g}"]}
 
 
 def likes_settings(epsilon: float) -> Settings:
     """Return DPALS's settings for the likes of MovieLens 1M."""
-    return _LIKES_BY_EPSILON[epsilon]
-
-
-# names of Table 4 and ours, and the data of its columns with the paper's training share: what it
-# held out to tune on is held out too
-_NAMES = {
-    "rank": "rank", "lam": "reg", "lam0": "global_penalty", "mu": "item_exponent",
-    "nu": "user_exponent", "T": "iterations", "k": "items_per_user", "beta": "item_share",
-    "sigma_g": "sigma", "sigma_p": "sigma_preparation",
-}  # fmt: skip
-_LIKING_USERS = 136_677  # users of ML-20M who like anything; 20,000 are held out
-_COLUMNS: dict[str, Settings] = {
-    "ml-10m-top400": {"dataset": "ml-10m", "top_items": 400, "test_fraction": 0.02},
-    "ml-10m": {"dataset": "ml-10m", "test_fraction": 0.2},
-    "ml-20m": {
-        "dataset": "ml-20m", "task": "recommend", "test_fraction": 20_000 / _LIKING_USERS,
-        "delta": 1 / _LIKING_USERS, "value_clip": 1.0, "centring": "none",
-    },
-}  # fmt: skip
-_AS_PRINTED: Settings = {
-    "clip_norm": 1.0,
-    "value_clip": 5.0,
-    "item_exponent": 0.0,
-    "user_exponent": 0.0,
-    "sampling": "adaptive",
-    "projection": "printed",
-    "centring": "mean",
-    "mechanism": "gaussian",
-}
+    return {**_SETTINGS["likes"], **_SETTINGS["likes-by-epsilon"][f"{epsilon:g}"]}
 
 
 def tuned_run(dataset: str, epsilon: str) -> RunSpec:
@@ -179,10 +82,10 @@ def tuned_run(dataset: str, epsilon: str) -> RunSpec:
     column = {"dataset": dataset, "epsilon": epsilon}
     printed = {p.metric: p.value for p in printed_in("dpals", "4") if p.setting == column}
     ratio = printed.pop("sigma_G") / printed["sigma_g"]
-    own = {_NAMES[name]: value for name, value in printed.items()}
-    return RunSpec.of(
-        {**_AS_PRINTED, **_COLUMNS[dataset], **own}, algorithm="dpals", gram_ratio=ratio
-    )
+    table = _SETTINGS["table-4"]
+    own = {table["names"][name]: value for name, value in printed.items()}
+    given = {**table["all"], **table["columns"][dataset], **own}
+    return RunSpec.of(given, algorithm="dpals", gram_ratio=ratio)
 
 
 def dpals_results() -> list[Row]:
