@@ -17,30 +17,8 @@ from dpmc_core.facts import facts
 
 SIDE = 24  # pixels a side
 
-# name -> x, y, half-width and half-height of a blob on a face of [−1, 1]², y downwards, and how
-# often a face has it
-_PARTS = {
-    "outline, round": (0.0, 0.08, 0.8, 0.84, 0.5),
-    "hair, fringe": (0.0, -0.84, 0.62, 0.14, 0.5),
-    "hair, left side": (-0.92, -0.25, 0.09, 0.42, 0.4),
-    "hair, right side": (0.92, -0.25, 0.09, 0.42, 0.4),
-    "brow, left": (-0.36, -0.5, 0.22, 0.07, 0.5),
-    "brow, right": (0.36, -0.5, 0.22, 0.07, 0.5),
-    "eye, left": (-0.36, -0.24, 0.15, 0.13, 0.6),
-    "eye, right": (0.36, -0.24, 0.15, 0.13, 0.6),
-    "glasses": (0.36, -0.24, 0.3, 0.24, 0.3),
-    "nose, long": (0.0, -0.02, 0.06, 0.26, 0.5),
-    "nose, tip": (0.0, 0.24, 0.18, 0.06, 0.5),
-    "cheek, left": (-0.54, 0.2, 0.13, 0.11, 0.4),
-    "cheek, right": (0.54, 0.2, 0.13, 0.11, 0.4),
-    "moustache": (0.2, 0.4, 0.19, 0.06, 0.3),
-    "mouth, wide": (0.0, 0.56, 0.34, 0.06, 0.5),
-    "mouth, corners": (0.42, 0.5, 0.08, 0.09, 0.4),
-    "beard": (0.0, 0.76, 0.26, 0.09, 0.3),
-    "ear rings": (0.93, 0.34, 0.08, 0.09, 0.3),
-    "hat": (0.0, -0.97, 0.95, 0.06, 0.3),
-    "collar": (0.0, 0.98, 0.7, 0.06, 0.4),
-}
+# name -> x, y, half-width and half-height of a blob, and how often a face has it
+_PARTS: dict[str, tuple[float, ...]] = facts("faces")
 _RINGS = {"outline, round", "glasses"}  # their edge alone is drawn
 _PAIRS = {"glasses", "moustache", "mouth, corners", "ear rings"}  # with one on the left as well
 _FACES_AT_A_TIME = 20_000

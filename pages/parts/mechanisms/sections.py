@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from dpmc_core.facts import facts
 from dpmc_core.limits import LIMITS
 from dpmc_core.mechanisms import Huber, Mechanism
 from dpmc_core.privacy import Ledger, Release
@@ -183,60 +184,13 @@ def table_1() -> None:
     )
 
 
-# a piecewise formula is a list of pieces and conditions: as one formula it is wider than a phone
-_FORMULAS: dict[str, tuple[str | tuple[str, str], ...]] = {
-    "Huber's loss, and its derivative: the influence of a deviation t": (
-        (r"\rho_\alpha(t)=t^2/2", r"|t|\le\alpha"),
-        (r"\rho_\alpha(t)=\alpha|t|-\alpha^2/2", r"|t|>\alpha"),
-        r"\psi_\alpha(t)=\rho_\alpha'(t)=\max(-\alpha,\min(t,\alpha))",
-    ),
-    "Density": (
-        r"p(x)=\frac{e^{-\rho_\alpha(x/s)}}{s\,Z(\alpha)}",
-        r"Z(\alpha)=\tfrac{2}{\alpha}e^{-\alpha^2/2}+\sqrt{2\pi}\,\mathrm{erf}(\alpha/\sqrt2)",
-    ),
-    "Variance": (
-        r"\sigma^2=s^2\left(1+\Big(\tfrac{2}{\alpha}+\tfrac{4}{\alpha^3}\Big)"
-        r"\frac{e^{-\alpha^2/2}}{Z(\alpha)}\right)",
-    ),
-    "Distribution function at scale 1": (
-        (r"F(x)=\tfrac{1}{\alpha Z}e^{\alpha x+\alpha^2/2}", r"x<-\alpha"),
-        (r"F(x)=\tfrac12+\tfrac{1}{Z}\sqrt{\pi/2}\,\mathrm{erf}(x/\sqrt2)", r"|x|\le\alpha"),
-        (r"F(x)=1-\tfrac{1}{\alpha Z}e^{-\alpha x+\alpha^2/2}", r"x>\alpha"),
-    ),
-    "Its inverse, by which the thesis draws samples": (
-        (r"-\tfrac{\alpha}{2}+\tfrac1\alpha\log(\alpha Zy)", r"y<F(-\alpha)"),
-        (r"\sqrt2\,\mathrm{erf}^{-1}\big(\sqrt{2/\pi}\,Z\,(y-\tfrac12)\big)", r"\text{y between}"),
-        (r"\tfrac{\alpha}{2}-\tfrac1\alpha\log(\alpha Z(1-y))", r"y>F(\alpha)"),
-    ),
-    "Privacy loss g(x) = log p(x) − log p(x + Δ), by the first condition that holds, if Δ ≤ 2α": (
-        (r"-\alpha\Delta", r"x\le-\alpha-\Delta"),
-        (r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2", r"x\le-\alpha"),
-        (r"\Delta x+\tfrac12\Delta^2", r"x\le\alpha-\Delta"),
-        (r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2", r"x\le\alpha"),
-        (r"\alpha\Delta", r"x>\alpha"),
-    ),
-    "And if Δ > 2α": (
-        (r"-\alpha\Delta", r"x\le-\alpha-\Delta"),
-        (r"\tfrac12(x+\Delta)^2+\alpha x+\tfrac12\alpha^2", r"x\le\alpha-\Delta"),
-        (r"\alpha(2x+\Delta)", r"x\le-\alpha"),
-        (r"\alpha(x+\Delta)-\tfrac12\alpha^2-\tfrac12x^2", r"x\le\alpha"),
-        (r"\alpha\Delta", r"x>\alpha"),
-    ),
-    "What the mechanism guarantees": (
-        r"\varepsilon=\frac{\alpha\Delta}{s}",
-        r"\delta(\varepsilon)=\int p(x)\,\max\!\left(0,1-e^{\varepsilon-g(x)}\right)dx",
-    ),
-}
-
-
 def formulas() -> None:
     """Show the formulas of the page."""
-    for heading, lines_of in _FORMULAS.items():
-        pieces = [f"- ${x[0]}$ for ${x[1]}$" for x in lines_of if isinstance(x, tuple)]
-        st.markdown("\n".join([f"**{heading}**", "", *pieces]))
-        for formula in lines_of:
-            if isinstance(formula, str):
-                st.latex(formula)
+    for one in facts("formulas")["formula"]:
+        pieces = [f"- ${piece}$ for ${where}$" for piece, where in one.get("pieces", ())]
+        st.markdown("\n".join([f"**{one['heading']}**", "", *pieces]))
+        for formula in one.get("whole", ()):
+            st.latex(formula)
     st.caption(
         "huber-paper eq. 2–4, Theorem 2.1 and appendix A; huber-thesis eq. 4.3–4.5, whose printed "
         "inverse has the wrong sign before its last logarithm, and A.43 another third piece of g: "
