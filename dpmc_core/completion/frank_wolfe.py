@@ -23,13 +23,13 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import BudgetConfig, ItemsPerUser, Iterations
 from dpmc_core.completion.common.profiles import on_scale, own_means, squares_step
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Part, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms, symmetric
@@ -145,7 +145,7 @@ def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="private-fw",
         title="Private Frank–Wolfe",
         summary="Per round one noisy second moment of residuals, one direction, and a step that "

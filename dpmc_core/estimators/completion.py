@@ -17,15 +17,14 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import Profile
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings, places_among
 from dpmc_core.errors import DPMCError
-from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
-from dpmc_core.privacy import Statement, state
+from dpmc_core.estimators.comparison import Standing, Stated, generator_of, run_to_end
 from dpmc_core.privacy.budget import Budget
 
 _PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
 _EXACT = 2**53 - 1  # floats beyond it are not one number each
 
 
-class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class RatingCompletion(Stated, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """One-shot moments on ratings: ``fit`` on pairs (user, item) and their ratings, ``predict`` of
     other pairs. (ε, δ)-DP for all ratings of one user, added or removed, under joint differential
     privacy: what is predicted for a user uses that user's own ratings without noise.
@@ -181,13 +180,6 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             for one in fit_baselines(ratings.take(rest))
         }
         return Standing.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
-
-    @property
-    def statement_(self) -> Statement:
-        """What the run protects, at the ``delta`` that it was fitted with."""
-        check_is_fitted(self)
-        delta, secret, facts = self._stated
-        return state(self.ledger_, delta, secret=secret, public=facts)
 
 
 def _kind_of(X: Any) -> Any:

@@ -67,11 +67,10 @@ from dpmc_core.factorization.step import (
     random_dictionary,
 )
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.privacy.algorithm import Algorithm
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, unpacked, whole_moment_part
-from dpmc_core.privacy.noise import TotalEpsilon
 
 STARTS = ("mean", "random")
 # of the budget, for a start from the mean and for document frequencies
@@ -185,7 +184,7 @@ def _begin(
     size = len(selection.rows)
     start = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
     if config.start == "mean":
-        mean = curator.release("mean", lambda: units.total(sum_of_columns, selection))
+        mean = curator.total("mean", units, sum_of_columns, selection)
         start = around(np.maximum(mean, 0.0), start)
     return curator, selection, start
 
@@ -312,7 +311,7 @@ def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: 
 
 
 ALGORITHMS = (
-    Algorithm(
+    guaranteed(
         name="private-nmf",
         title="Private NMF, corrected",
         summary="The same algorithm from a start that reveals nothing, everything clipped and "
@@ -320,9 +319,7 @@ ALGORITHMS = (
         source="private-NMF paper, eqs. 13–14 and section 3.3; this project",
         config=CorrectedNMFConfig,
         order=24,
-        noise=(TotalEpsilon,),
         unit="sample",
-        guarantee=True,
         factorize=corrected_nmf,
         learn=learn_corrected,
     ),

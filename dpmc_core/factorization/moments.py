@@ -76,11 +76,10 @@ from dpmc_core.factorization.step import (
     check_parts,
     random_dictionary,
 )
-from dpmc_core.privacy.algorithm import Algorithm
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import packed, shrink, unpacked, whole_moment_part
-from dpmc_core.privacy.noise import TotalEpsilon
 
 
 @dataclass(frozen=True)
@@ -278,7 +277,7 @@ def _from_moments(
     size, n = sizes.size, units.given
     basis = cosine_basis(units.shape, size) if units.shape is not None else None
 
-    mean = curator.release("mean", lambda: units.total(sum_of_columns, selection)) / n
+    mean = curator.total("mean", units, sum_of_columns, selection) / n
     std = curator.std("mean") / n
     energy = min(max(float(mean @ mean) - len(mean) * std**2, 0.0), 1.0)
     mean = np.maximum(_smooth(mean, units.shape, std), 0.0)
@@ -297,7 +296,7 @@ def _from_moments(
 
     def moment(name: str, evened: FloatArray | None) -> FloatArray:
         args = selection, direction, basis, typical, evened
-        return unpacked(curator.release(name, lambda: units.total(_moment, *args)), size)
+        return unpacked(curator.total(name, units, _moment, *args), size)
 
     evened, back = None, np.eye(size)
     if sizes.stages == 2:
@@ -400,7 +399,7 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
 
 
 ALGORITHMS = (
-    Algorithm(
+    guaranteed(
         name="moment-nmf",
         title="One-shot moment NMF",
         summary="The average and what varies together leave once, with noise; the parts are made "
@@ -408,9 +407,7 @@ ALGORITHMS = (
         source="this project, after finding 15 (docs/moment-nmf.md)",
         config=MomentConfig,
         order=25,
-        noise=(TotalEpsilon,),
         unit="sample",
-        guarantee=True,
         factorize=moment_nmf,
         learn=learn_moments,
         steps=2,

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,11 +74,6 @@ class GivenSigma(Budget):
     def __post_init__(self) -> None:
         Budget(epsilon=1.0, delta=self.delta, family=self.family, alpha=self.alpha)  # checks them
         limits.check("sigma", self.sigma)
-
-
-def norm_of(budget: Budget | None) -> int:
-    """The norm that contributions are bounded in: the noise's, 2 without noise."""
-    return 2 if budget is None else budget.norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +186,9 @@ def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
     return sensitivity / release.mechanism.std
 
 
+Term = Callable[..., FloatArray]  # a group's part of a sum
+
+
 class Journal:
     """Keeps what was drawn, so that a run that goes on after a stop draws nothing twice; this one
     keeps nothing, for a run that goes on nowhere else.
@@ -208,6 +206,13 @@ class Journal:
         """
         del name, rng, planned
         return make()
+
+
+class Groups(Protocol):
+    """Users, documents or images in groups, each in one; only sums over them are asked for."""
+
+    def total(self, term: Term, *args: Any) -> FloatArray:
+        """Σ over groups of ``term(group, *args)``, which may read ``args`` as they are."""
 
 
 class Curator:
@@ -240,6 +245,10 @@ class Curator:
     def shift(self, name: str) -> float:
         """See ``shift_of``."""
         return shift_of(self._plan if self.private else None, name)
+
+    def total(self, name: str, groups: Groups, term: Term, *args: Any) -> FloatArray:
+        """The total of ``term`` over the ``groups``, by ``release``."""
+        return self.release(name, lambda: groups.total(term, *args))
 
     def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
         """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one

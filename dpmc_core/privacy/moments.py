@@ -32,7 +32,7 @@ sums and products of vectors without negative entries.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -40,7 +40,7 @@ from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.privacy.budget import Curator, Part
+from dpmc_core.privacy.budget import Part
 from dpmc_core.privacy.ledger import Unit
 
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
@@ -181,11 +181,6 @@ def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> F
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def normalised(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
-    """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
-    return values / row_norms(users, values, n_users, norm)[users]
-
-
 def clip_rows(
     users: IntArray, values: FloatArray, n_users: int, norm: int, clip: float
 ) -> FloatArray:
@@ -259,23 +254,6 @@ def most_popular_columns(popularity: FloatArray, most: int) -> tuple[IntArray, I
     place = np.full(len(popularity), -1)
     place[best] = np.arange(len(best))
     return best, place
-
-
-def release_moment(
-    curator: Curator, name: str, exact: Callable[[], FloatArray], n_retained: int, size: int
-) -> FloatArray:
-    """The noisy second moment, its diagonal zero, over ``n_retained`` of ``size`` columns.
-
-    ``exact`` returns its strict upper triangle. Columns that are left out keep a row and column of
-    noise only: the release has the planned length however many they are.
-    """
-
-    def padded() -> FloatArray:
-        whole = np.zeros((size, size))
-        whole[:n_retained, :n_retained] = symmetric(exact(), n_retained, 1)
-        return whole[np.triu_indices(size, 1)]
-
-    return symmetric(curator.release(name, padded), size, 1)[:n_retained, :n_retained]
 
 
 # how often an unknown diagonal is filled: eight times give no other error than four

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -34,27 +34,11 @@ class Workers:
         Results are added in the order of the blocks, so the sum does not depend on the number of
         threads. The first exception of any block is raised after all threads have stopped.
         """
-        results = [0.0] * len(blocks)
-        remaining = iter(range(len(blocks)))
-        lock = threading.Lock()
-
-        def loop() -> None:
-            while True:
-                with lock:
-                    k = next(remaining, None)
-                if k is None:
-                    return
-                results[k] = work(blocks[k])
-
         if self.count == 1 or len(blocks) < 2:
-            loop()
-        else:
-            futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
-            errors = [future.exception() for future in futures]
-            for error in errors:
-                if error is not None:
-                    raise error
-        return float(sum(results))
+            return float(sum(map(work, blocks)))
+        futures = [self._pool.submit(work, block) for block in blocks]
+        wait(futures)
+        return float(sum(future.result() for future in futures))
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
         """An uninitialised array of this thread's own, reused by later calls with the same name."""
