@@ -25,6 +25,7 @@ from dpmc_core.privacy.budget import Curator, Groups, Part, Term, for_replacing
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import sum_part
 
+WORDS_SHARE = 0.15  # of the budget, for document frequencies
 WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ)
 
 
@@ -113,12 +114,12 @@ class Selection:
         return out
 
 
-def frequency_part(units: Units, share: float) -> dict[str, Part]:
+def frequency_part(units: Units) -> dict[str, Part]:
     """The plan of the document frequencies; empty for images."""
     if units.unit != "document":
         return {}
     what = "in how many documents each word is"
-    return {"frequencies": mean_part(units, units.dimension, share, what)}
+    return {"frequencies": mean_part(units, units.dimension, WORDS_SHARE, what)}
 
 
 def mean_part(units: Units, rows: int, share: float, what: str = "the sum of all columns") -> Part:

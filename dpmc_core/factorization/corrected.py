@@ -73,8 +73,7 @@ from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, unpacked, whole_moment_part
 
 STARTS = ("mean", "random")
-# of the budget, for a start from the mean and for document frequencies
-MEAN_SHARE, WORDS_SHARE = 0.05, 0.15
+MEAN_SHARE = 0.05  # of the budget, for a start from the mean
 GRAM_SHARE = 0.25  # of a round's budget, for A; the rest for B, which has more numbers
 MOST_WORDS = 2000
 START_SPREAD = 0.5  # how far a start from the mean spreads around it
@@ -227,7 +226,7 @@ def statistics_of_group(
 
 def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
     unit = units.unit
-    parts = frequency_part(units, WORDS_SHARE)
+    parts = frequency_part(units)
     if config.start == "mean":
         parts["mean"] = mean_part(units, rows, MEAN_SHARE)
     left = 1.0 - sum(part.share for part in parts.values())
@@ -283,12 +282,10 @@ def _coefficients_of_each(
     coefficients = fit_coefficients(values, dictionary, sweeps=8)
     if config.outlier_penalty is None:
         return clipped_columns(coefficients, 1.0), values, None
-    entry, gram = len(dictionary) ** -0.5, dictionary.T @ dictionary
+    gram = dictionary.T @ dictionary
     for _ in range(4):
         left = values - dictionary @ coefficients
-        outliers = soft_threshold(
-            left, config.outlier_penalty * entry, config.outlier_bound * entry
-        )
+        outliers = soft_threshold(left, config.outlier_penalty, config.outlier_bound)
         clean = clipped_columns(values - outliers, 1.0)
         coefficients = coordinate_sweeps(gram, cross(clean, dictionary), coefficients, 3)
     return clipped_columns(coefficients, 1.0), clean, outliers

@@ -100,7 +100,7 @@ class _Look:
 
 # Fixed in advance of any run; chosen on CBCL faces, LFW, cartoon faces and synthetic topics, so
 # figures on those are slightly flattered.
-MEAN_SHARE, WORDS_SHARE = {"image": 0.07, "document": 0.1}, 0.15
+MEAN_SHARE = {"image": 0.07, "document": 0.1}
 REFINED_SHARE = 0.5  # of what mean and frequencies leave, where rounds refine the parts
 RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
 PHOTOGRAPHS = _Look(
@@ -178,7 +178,7 @@ def sizes_of(units: Units, config: MomentConfig) -> Sizes:
 def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part]:
     """The releases by name; where they come from is derived in ``moments``."""
     unit = units.unit
-    parts = frequency_part(units, WORDS_SHARE)
+    parts = frequency_part(units)
     share = MEAN_SHARE[unit] if sizes.stages or config.refinements else 1.0
     parts["mean"] = mean_part(units, sizes.rows, share)
     left = 1.0 - sum(part.share for part in parts.values())

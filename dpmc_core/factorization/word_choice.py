@@ -94,7 +94,7 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
             "more documents than that would have to have; or a larger ε or δ"
         )
         raise ParameterError("word_list", "private", allowed)
-    release = part.release(replace(budget, family="gaussian"))
+    release = part.release(budget)
     return WordPlan(replace(release, mechanism=noise, failure=failure), least)
 
 

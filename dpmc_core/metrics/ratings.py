@@ -191,15 +191,15 @@ def list_quality(
     )
 
 
-def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> FloatArray:
-    """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's
+def recall_by_chance(query: Ratings, target: Ratings) -> FloatArray:
+    """The expected ``recall_by_user`` of k = 20 items drawn evenly from those not in the user's
     ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
     |query|)).
     """
     wanted = target.per_user
     users = np.flatnonzero(wanted)
     left = query.n_items - query.per_user[users]
-    return np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users])
+    return np.minimum(1.0, RECALL_AT / left) * wanted[users] / np.minimum(RECALL_AT, wanted[users])
 
 
 def _by_user(ratings: Ratings) -> list[IntArray]:

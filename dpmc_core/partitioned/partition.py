@@ -90,7 +90,8 @@ class PartitionGroup(Group):
             )
         self.k, self.pool = k, Workers(1)
         self._layout, self._as_ratings = layout, as_ratings
-        self._copies = _folder(layout)
+        # where this process keeps copies: told by the layout, else a folder of its own
+        self._copies = Path(layout.folder or _own_folder().name) / layout.key
 
     @cached_property
     def ratings(self) -> Ratings:  # type: ignore[override]
@@ -189,11 +190,6 @@ def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
 def _own_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder that goes with this process."""
     return tempfile.TemporaryDirectory(prefix="dpmc-copies-")
-
-
-def _folder(layout: Layout) -> Path:
-    """Where this process keeps copies: told by the layout, else a folder of its own."""
-    return Path(layout.folder or _own_folder().name) / layout.key
 
 
 def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:

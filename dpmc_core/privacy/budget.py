@@ -107,13 +107,13 @@ class Part:
     sigma_unit: float | None = None
     sampling_rate: float = 1.0
 
-    def release(self, budget: Budget, factor: float = 1.0) -> Release:
-        """The release, its noise ``factor`` times the sensitivity over √(share/count), or σ."""
+    def release(self, budget: Budget) -> Release:
+        """The release, its noise the sensitivity over √(share/count), or σ."""
         if isinstance(budget, GivenSigma):
             std = budget.sigma * (self.l2 if self.sigma_unit is None else self.sigma_unit)
         else:
             shift = self.l2 if (self.bounded_in or budget.norm) == 2 else self.l1
-            std = factor * shift / math.sqrt(self.share / self.count)
+            std = shift / math.sqrt(self.share / self.count)
         return Release(
             what=self.what,
             mechanism=budget.noise(std),
@@ -166,11 +166,11 @@ def plan(
     if budget is None:
         return None
     given = dict(fixed or {})
+    relative = {name: part.release(budget) for name, part in parts.items()}
     if isinstance(budget, GivenSigma):
-        return {**given, **{name: part.release(budget) for name, part in parts.items()}}
-    before = Ledger((*budget.spent, *given.values()))
-    relative = Ledger(tuple(part.release(budget) for part in parts.values()))
-    calibrated = least_noise(relative, budget.epsilon, budget.delta, fixed=before)
+        return {**given, **relative}
+    before, own = Ledger((*budget.spent, *given.values())), Ledger(tuple(relative.values()))
+    calibrated = least_noise(own, budget.epsilon, budget.delta, fixed=before)
     return {**given, **dict(zip(parts, calibrated.releases, strict=True))}
 
 

@@ -131,8 +131,8 @@ def product_part(
     columns: int,
     share: float,
     unit: Unit,
-    count: int = 1,
-    non_negative: bool = False,
+    count: int,
+    non_negative: bool,
 ) -> Part:
     """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``.
 

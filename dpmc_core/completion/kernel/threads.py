@@ -34,11 +34,21 @@ class Workers:
         Results are added in the order of the blocks, so the sum does not depend on the number of
         threads. The first exception of any block is raised after all threads have stopped.
         """
+        results = [0.0] * len(blocks)
+        waiting = enumerate(blocks)  # the interpreter's lock gives each block to one thread
+
+        def loop() -> None:
+            for k, block in waiting:
+                results[k] = work(block)
+
         if self.count == 1 or len(blocks) < 2:
-            return float(sum(map(work, blocks)))
-        futures = [self._pool.submit(work, block) for block in blocks]
-        wait(futures)
-        return float(sum(future.result() for future in futures))
+            loop()
+        else:
+            futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
+            wait(futures)
+            for future in futures:
+                future.result()
+        return float(sum(results))
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
         """An uninitialised array of this thread's own, reused by later calls with the same name."""
