@@ -20,6 +20,7 @@ from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, centre, left_out_squares
+from dpmc_core.completion.common.step import Table
 from dpmc_core.completion.offsets import (
     Offsets,
     Profile,
@@ -32,7 +33,6 @@ from dpmc_core.completion.offsets import (
     standing_out,
 )
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
@@ -194,7 +194,7 @@ def learn_one_shot_moments(
 one_shot_moments = in_memory(learn_one_shot_moments)
 
 
-def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float:
+def items_worth_it(people: Table, config: MomentsConfig) -> float:
     """How many items the second stage would take by its plan: n_users·(Δ/σ)/24, or all of them
     where they are so few that they would be worth it if all were alike.
 
@@ -209,7 +209,7 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
 
 
-def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
+def _parts(people: Table, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
     shares = SHARES if size else FIRST_SHARES
     parts = offset_parts(people, norm, shares)

@@ -44,7 +44,7 @@ from dpmc_core.completion.common.profiles import (
     own_means,
     residuals,
 )
-from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.common.step import FactorModel, Table
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan
@@ -157,9 +157,7 @@ class PrivateMeansConfig(BudgetConfig):
     """``budget`` None for the same predictor without noise."""
 
 
-def offset_parts(
-    people: Population | Ratings, norm: int, shares: Mapping[str, float]
-) -> dict[str, Part]:
+def offset_parts(people: Table, norm: int, shares: Mapping[str, float]) -> dict[str, Part]:
     """The five sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
-from dpmc_core.privacy.budget import Curator, Groups, Part, Term, for_replacing
+from dpmc_core.privacy.budget import Curator, Groups, Part, Term
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import sum_part
 
@@ -186,5 +186,8 @@ def planned_for(neighbours: str, parts: Mapping[str, Part], **kinds: Kind) -> di
     """The ``parts`` of a factorisation for such neighbours, those that are named of other
     ``kinds``.
     """
-    of_kind = {n: replace(part, kind=kinds.get(n, "factorization")) for n, part in parts.items()}
-    return for_replacing(of_kind) if neighbours == "replace-one" else of_kind
+    out = {}
+    for name, part in parts.items():
+        of_kind = replace(part, kind=kinds.get(name, "factorization"))
+        out[name] = of_kind.for_replacing() if neighbours == "replace-one" else of_kind
+    return out

@@ -44,7 +44,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, pieces
 from dpmc_core.datasets.samples import Samples, direction_of
 from dpmc_core.factorization.contributions import (
     AllUnits,
@@ -339,8 +339,8 @@ def _moment(
     size = len(direction) if basis is None else basis.shape[1]
     clip = RESIDUAL_CLIP if evened is None else EVENED_CLIP
     total = np.zeros((size, size))
-    for first in range(0, values.shape[1], _CHUNK):
-        piece = values[:, first : first + _CHUNK]
+    for part in pieces(values.shape[1], _CHUNK):
+        piece = values[:, part]
         dense = piece.toarray() if sparse.issparse(piece) else piece
         left = dense - np.outer(direction, direction @ dense)
         left = (left if basis is None else basis.T @ left) / typical

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpmc_core.arrays import BoolArray, FloatArray, IntArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray, pieces
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.metrics.intervals import Comparison, half_width
 
@@ -68,8 +68,7 @@ def truth_rmse_clipped(
     if left.shape[0] * right.shape[0] > _CLIPPED_CELLS:
         return None
     total = 0.0
-    for start in range(0, left.shape[0], 512):
-        rows = slice(start, start + 512)
+    for rows in pieces(left.shape[0], 512):
         error = np.clip(left[rows] @ right.T, low, high) - truth.left[rows] @ truth.right.T
         total += float(np.vdot(error, error))
     return float(np.sqrt(total / (left.shape[0] * right.shape[0])))
@@ -133,8 +132,8 @@ def best_lists(
     k = min(k, n_items)
     lists = np.empty((users.size, k), dtype=np.intp)
     hits = np.empty(lists.shape, dtype=bool)
-    for start in range(0, users.size, _USERS_AT_ONCE):
-        block = users[start : start + _USERS_AT_ONCE]
+    for rows in pieces(users.size, _USERS_AT_ONCE):
+        block = users[rows]
         scores = scores_of(block)[:, shuffled]
         hit = np.zeros(scores.shape, dtype=bool)
         for row, user in enumerate(block):
@@ -145,7 +144,6 @@ def best_lists(
         ranks = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
         best = np.take_along_axis(best, ranks, axis=1)
         there = np.isfinite(np.take_along_axis(scores, best, axis=1))
-        rows = slice(start, start + block.size)
         lists[rows] = np.where(there, shuffled[best], -1)
         hits[rows] = np.take_along_axis(hit, best, axis=1) & there
     return lists, hits

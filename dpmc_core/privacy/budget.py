@@ -131,26 +131,22 @@ class Part:
             sampling_rate=self.sampling_rate,
         )
 
+    def for_replacing(self) -> "Part":
+        """The same sum for neighbours that differ in one unit replaced.
 
-def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
-    """The same sums for neighbours that differ in one unit replaced.
-
-    Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no two
-    units' terms have a negative inner product (``moments``).
-    """
-    out = {}
-    for name, part in parts.items():
-        l2 = (math.sqrt(2) if part.apart else 2) * part.l2
-        times = "√2 times" if part.apart else "twice"
-        out[name] = replace(
-            part,
-            l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger norm
+        Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no
+        two units' terms have a negative inner product (``moments``).
+        """
+        l2 = (math.sqrt(2) if self.apart else 2) * self.l2
+        times = "√2 times" if self.apart else "twice"
+        return replace(
+            self,
+            l1=min(2 * self.l1, math.sqrt(self.coordinates) * l2),  # no vector has a larger norm
             l2=l2,
-            linf=None if part.linf is None else 2 * part.linf,
+            linf=None if self.linf is None else 2 * self.linf,
             neighbours="replace-one",
-            source=f"{part.source}; {times} that in ℓ2 for one replaced",
+            source=f"{self.source}; {times} that in ℓ2 for one replaced",
         )
-    return out
 
 
 def plan(

@@ -39,7 +39,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import FloatArray, IntArray, pieces
 from dpmc_core.privacy.budget import Part
 from dpmc_core.privacy.ledger import Unit
 
@@ -230,8 +230,7 @@ def second_moment(
 
 def _pieces(n_users: int, cells: int, columns: int) -> Iterator[slice]:
     """All users by pieces of so many ``cells`` of ``columns`` each; none without columns."""
-    step = max(1, cells // max(columns, 1))
-    return (slice(start, start + step) for start in range(0, n_users if columns else 0, step))
+    return pieces(n_users if columns else 0, max(1, cells // max(columns, 1)))
 
 
 def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:

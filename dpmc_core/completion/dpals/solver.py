@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import BoolArray, FloatArray, IntArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray, pieces
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
@@ -156,8 +156,7 @@ def next_items(
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
-    for start in range(0, n_learned, 256):
-        piece = slice(start, start + 256)
+    for piece in pieces(n_learned, 256):
         whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
         out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
@@ -264,8 +263,8 @@ def _solved_in_blocks(
     # their silence would tell
     empty = rounds.by_item.empty_rows
     empty = empty[frequent[empty]]
-    for start in range(0, empty.size, 256):
-        rows = empty[start : start + 256]
+    for piece in pieces(empty.size, 256):
+        rows = empty[piece]
         out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
     return out
 
