@@ -1,5 +1,6 @@
 """Users, documents or images in partitions, of which solvers ask for sums, and what they yield."""
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -64,7 +65,7 @@ def _added(
     into: FloatArray | None = None,
 ) -> Any:
     """``term`` of the group of partition ``k``, added to ``into`` where that is given."""
-    if hasattr(term, "adds_up"):
+    if "into" in inspect.signature(term).parameters:
         return term(group(k), *args, into=into)
     result = term(group(k), *args)
     if into is None:

@@ -208,7 +208,11 @@ class Groups(Protocol):
     """Users, documents or images in groups, each in one; only sums over them are asked for."""
 
     def total(self, term: Term, *args: Any) -> FloatArray:
-        """Σ over groups of ``term(group, *args)``, which may read ``args`` as they are."""
+        """Σ over groups of ``term(group, *args)``, which may read ``args`` as they are.
+
+        A term that takes ``into`` may be given what others came to, adds its own to it and returns
+        it: one large array for all groups, not one for each.
+        """
 
 
 class Curator:

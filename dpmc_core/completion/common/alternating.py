@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.arrays import FloatArray, IntArray, pieces
-from dpmc_core.completion.common.population import Group, Population, adds_up
+from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep, upper_gram
@@ -151,7 +151,6 @@ def _mark(factors: FloatArray) -> tuple[float, ...]:
     return float(factors.sum()), float(np.vdot(factors, factors))
 
 
-@adds_up
 def _sums(
     group: Group,
     state: Alternating,

@@ -62,17 +62,6 @@ class MemoryGroup(Group):
         return self.memory[name][1]
 
 
-AddsUp = TypeVar("AddsUp", bound=Term)
-
-
-def adds_up(term: AddsUp) -> AddsUp:
-    """Mark a term that takes ``into``, an array that it may add its own sum to and return: one
-    large array for all groups, not one for each.
-    """
-    term.__dict__["adds_up"] = True
-    return term
-
-
 class Population(Table, Groups, Protocol):
     """Users with their ratings, all clipped to near their scale."""
 
