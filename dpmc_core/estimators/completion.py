@@ -89,16 +89,14 @@ class RatingCompletion(Stated, RegressorMixin, BaseEstimator):  # type: ignore[m
             # what the ratings are is not told: who asks may not be who may know
             opening = "Of X, items that are not among items are left out; y is moved between "
             warnings.warn(f"{opening}low = {self.low:g} and high = {self.high:g}.", stacklevel=2)
-        values = inside
-        use = "none" if self.item_features is None else "shrink"
         try:
-            budget = None
+            budget, use = None, "none"
             if self.epsilon is not None:
                 budget = Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
             ratings = Ratings.checked(
                 users[listed],
                 items[listed],
-                values[listed],
+                inside[listed],
                 n_users=self.n_users or len(self.users_),
                 n_items=None if self.items is None else len(self.items_),
                 low=self.low,
@@ -107,7 +105,7 @@ class RatingCompletion(Stated, RegressorMixin, BaseEstimator):  # type: ignore[m
             if self.item_features is not None:
                 names, table = self.item_features
                 features = ItemFeatures.checked(names, table, ratings.n_items)
-                ratings = replace(ratings, item_features=features)
+                ratings, use = replace(ratings, item_features=features), "shrink"
             config = MomentsConfig(rank=self.rank, item_features=use, budget=budget)
             rng = generator_of(self.random_state, private=budget is not None)
             step, ledger = run_to_end(one_shot_moments(ratings, config, rng))
