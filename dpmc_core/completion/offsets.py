@@ -194,7 +194,7 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
     rated.
     """
     weights = item_weight[ratings.items]
-    return weights / row_norms(ratings.users, weights, ratings.n_users, norm)[ratings.users]
+    return weights / row_norms(ratings.users, weights, norm)[ratings.users]
 
 
 def release_offsets(
@@ -296,7 +296,7 @@ def moment(
     values = user_weights(taken, weight, norm)
     if profile is not None:
         values = values * np.clip(profile.left(group), -clamp, clamp)[inside] / unit
-        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
+        values = clip_rows(taken.users, values, norm, clip)
     return second_moment(
         taken.users, place[taken.items], values, ratings.n_users, int(place.max()) + 1
     )
@@ -342,7 +342,7 @@ def _deviations(
     deviations = user_weights(ratings, item_weight, norm)
     deviations = deviations * (left.values - own_means(left)[ratings.users]) / spread
     clip = DEVIATION_CLIP * ratings.width
-    deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
+    deviations = clip_rows(ratings.users, deviations, norm, clip)
     return ratings.by_item(deviations)
 
 

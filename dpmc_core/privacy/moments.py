@@ -171,8 +171,9 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
-def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
-    """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``.
+def row_norms(users: IntArray, values: FloatArray, norm: int, n_users: int = 0) -> FloatArray:
+    """‖z_i‖ of every user up to the last one who has any (``n_users`` at least), z given in
+    coordinate form by its ``users`` and ``values``.
 
     0 without any.
     """
@@ -181,14 +182,12 @@ def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> F
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def clip_rows(
-    users: IntArray, values: FloatArray, n_users: int, norm: int, clip: float
-) -> FloatArray:
+def clip_rows(users: IntArray, values: FloatArray, norm: int, clip: float) -> FloatArray:
     """``values`` with every user's vector moved onto the ball of radius ``clip``.
 
     Z·min(1, c/‖z‖).
     """
-    size = row_norms(users, values, n_users, norm)
+    size = row_norms(users, values, norm)
     factor = clip / np.maximum(size, clip)
     return values * factor[users]
 
