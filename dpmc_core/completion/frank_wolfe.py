@@ -23,13 +23,13 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import BudgetConfig, ItemsPerUser, Iterations
 from dpmc_core.completion.common.profiles import on_scale, own_means, squares_step
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Part, plan
 from dpmc_core.privacy.ledger import Release
 from dpmc_core.privacy.moments import clip_rows, row_norms, symmetric
@@ -98,13 +98,13 @@ def frank_wolfe(
     n_users, n_items = ratings.n_users, ratings.n_items
     curator = Curator(frank_wolfe_plan(ratings, config), rng)
     own = own_means(ratings)
-    values = clip_rows(ratings.users, ratings.values - own[ratings.users], n_users, norm, bound)
+    values = clip_rows(ratings.users, ratings.values - own[ratings.users], norm, bound)
     nuclear = config.nuclear * ratings.width / 2 * math.sqrt(n_users * n_items)
     users, items = np.zeros((n_users, rounds)), np.zeros((n_items, rounds))
     fitted = np.zeros(len(ratings))
     upper = np.triu_indices(n_items)
     for k in range(rounds):
-        residual = clip_rows(ratings.users, fitted - values, n_users, norm, bound)
+        residual = clip_rows(ratings.users, fitted - values, norm, bound)
         table = ratings.table(residual)
         released = curator.release("squares", (table.T @ table).toarray()[upper])
         direction, strength = _leading(symmetric(released, n_items), rng)
@@ -113,7 +113,7 @@ def frank_wolfe(
         users[:, :k] *= 1 - 1 / rounds
         users[:, k], items[:, k] = -nuclear / rounds * step, direction
         fitted = (1 - 1 / rounds) * fitted + users[ratings.users, k] * direction[ratings.items]
-        shrink = bound / np.maximum(row_norms(ratings.users, fitted, n_users, norm), bound)
+        shrink = bound / np.maximum(row_norms(ratings.users, fitted, norm, n_users), bound)
         users[:, : k + 1] *= shrink[:, None]
         fitted *= shrink[ratings.users]
         model = FactorModel(
@@ -145,7 +145,7 @@ def _row_bound(ratings: Ratings, config: FrankWolfeConfig) -> float:
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="private-fw",
         title="Private Frank–Wolfe",
         summary="Per round one noisy second moment of residuals, one direction, and a step that "

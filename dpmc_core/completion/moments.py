@@ -13,32 +13,30 @@ the budget is split once, and everything after the last release is free.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import Rank, public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, centre, left_out_squares
+from dpmc_core.completion.common.step import Table
 from dpmc_core.completion.offsets import (
     Offsets,
     Profile,
-    moment,
     number_part,
     offset_parts,
     present,
+    release_moment,
     release_offsets,
     standardised_log,
     standing_out,
 )
 from dpmc_core.completion.recommending import LikesConfig, moments_of_likes
-from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     most_popular_columns,
-    release_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
@@ -78,16 +76,15 @@ def release_item_factors(
     """
     if size < 2:
         return np.zeros((people.n_items, 0))
-    (n_users,) = curator.release("users", lambda: people.total(present))
+    (n_users,) = curator.total("users", people, present)
     shift = curator.shift("tastes")
     n_retained = _items_kept(offsets.popularity, max(n_users, 1.0), shift, size)
     best, place = most_popular_columns(offsets.popularity, n_retained)
     weight, unit = offsets.popularity**-POPULARITY_POWER, offsets.spread
-    exact = partial(people.total, moment, place, n_retained, weight, norm)
-    together = release_moment(curator, "together", exact, n_retained, size)
+    together = release_moment(people, curator, "together", size, place, weight, norm)
     often = _together(together, curator.std("together"))
-    exact = partial(exact, profile, unit, RESIDUAL_CLIP * people.width)
-    moved = release_moment(curator, "tastes", exact, n_retained, size)
+    how = weight, norm, profile, unit, RESIDUAL_CLIP * people.width
+    moved = release_moment(people, curator, "tastes", size, place, *how)
     vectors, strengths = shrink_off_diagonal(moved, curator.std("tastes"), rank)
     raw_factors = unit * vectors * np.sqrt(CLIPPED * strengths) / often[:, None]
     length, longest = np.linalg.norm(raw_factors, axis=1), LONGEST * people.width
@@ -182,7 +179,7 @@ def learn_one_shot_moments(
     features = np.stack([ones, slope * offsets.offset, popular * width / 4 * logs], axis=1)
     reg = (RATING_SD * offsets.spread * width) ** 2
     first = Profile(offsets.offset + centre(people), features, reg)
-    (gain,) = curator.release("profile", lambda: people.total(_gain_of_slopes, first))
+    (gain,) = curator.total("profile", people, _gain_of_slopes, first)
     if gain <= 0:
         first = replace(first, features=first.features * np.array([1.0, 0.0, 0.0]))
     if public is not None:
@@ -197,7 +194,7 @@ def learn_one_shot_moments(
 one_shot_moments = in_memory(learn_one_shot_moments)
 
 
-def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float:
+def items_worth_it(people: Table, config: MomentsConfig) -> float:
     """How many items the second stage would take by its plan: n_users·(Δ/σ)/24, or all of them
     where they are so few that they would be worth it if all were alike.
 
@@ -212,7 +209,7 @@ def items_worth_it(people: Population | Ratings, config: MomentsConfig) -> float
     return max(signal / ITEMS_PER_SIGNAL, all_alike)
 
 
-def _parts(people: Population | Ratings, norm: int, size: int) -> dict[str, Part]:
+def _parts(people: Table, norm: int, size: int) -> dict[str, Part]:
     """Both stages' releases; the first alone for a ``size`` of 0."""
     shares = SHARES if size else FIRST_SHARES
     parts = offset_parts(people, norm, shares)
@@ -256,7 +253,7 @@ def _gain_of_slopes(group: Group, profile: Profile) -> FloatArray:
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="moments",
         title="One-shot moments",
         summary="Popularity, offsets and which tastes go together leave once, with noise; every "

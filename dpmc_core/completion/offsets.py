@@ -28,13 +28,11 @@ clipped, so their sensitivities do not depend on it, and what is released is mul
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import BudgetConfig
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.profiles import (
@@ -46,10 +44,11 @@ from dpmc_core.completion.common.profiles import (
     own_means,
     residuals,
 )
-from dpmc_core.completion.common.step import FactorModel
+from dpmc_core.completion.common.step import FactorModel, Table
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan
-from dpmc_core.privacy.moments import clip_rows, normalised, second_moment, sum_part
+from dpmc_core.privacy.moments import clip_rows, row_norms, second_moment, sum_part, symmetric
 
 _GRID, _ROUNDS, _ENOUGH = 120, 60, 5000  # possible popularities, rounds of EM, numbers it reads
 _PLAIN = 30.0
@@ -158,9 +157,7 @@ class PrivateMeansConfig(BudgetConfig):
     """``budget`` None for the same predictor without noise."""
 
 
-def offset_parts(
-    people: Population | Ratings, norm: int, shares: Mapping[str, float]
-) -> dict[str, Part]:
+def offset_parts(people: Table, norm: int, shares: Mapping[str, float]) -> dict[str, Part]:
     """The five sums of this stage, with ``shares`` for popularity, weights and both rounds of
     deviations.
     """
@@ -196,7 +193,8 @@ def user_weights(ratings: Ratings, item_weight: FloatArray, norm: int) -> FloatA
     """w_ij of each rating: the item's weight over the norm of those of all items that the user
     rated.
     """
-    return normalised(ratings.users, item_weight[ratings.items], ratings.n_users, norm)
+    weights = item_weight[ratings.items]
+    return weights / row_norms(ratings.users, weights, norm)[ratings.users]
 
 
 def release_offsets(
@@ -212,14 +210,14 @@ def release_offsets(
     ``features`` (n_items×q, centred and within ±1) are further columns of that regression.
     """
     width, n_items = people.width, people.n_items
-    (apart,) = curator.release("spread", lambda: people.total(_variances)) / people.n_users
+    (apart,) = curator.total("spread", people, _variances) / people.n_users
     spread = _spread(apart, curator.std("spread") / people.n_users)
     even = np.ones(n_items)
-    noisy = curator.release("popularity", lambda: people.total(item_weights, even, norm))
+    noisy = curator.total("popularity", people, item_weights, even, norm)
     std = max(curator.std("popularity"), 1e-2)
     popularity = positive_means(noisy, np.full(n_items, std))
     item_weight = np.maximum(popularity, std) ** -OFFSET_POWER
-    summed = curator.release("weights", lambda: people.total(item_weights, item_weight, norm))
+    summed = curator.total("weights", people, item_weights, item_weight, norm)
     weights_std = max(curator.std("weights"), 1e-3)
     popularity, total = from_two_sums(noisy, std, summed, weights_std, item_weight, popularity)
 
@@ -231,7 +229,7 @@ def release_offsets(
     offsets, own = np.zeros(n_items), np.full(n_items, (OFFSET_SD * width) ** 2)
     for name in ("deviations", "remainders"):
         args = item_weight, offsets, norm, spread
-        moved = spread * curator.release(name, partial(people.total, _deviations, *args))
+        moved = spread * curator.total(name, people, _deviations, *args)
         raw = CLIPPED * moved / total
         noise = spread * curator.std(name) / total
         variance = (RATING_SD * spread * width) ** 2 * 0.1 / total + noise**2
@@ -281,7 +279,6 @@ def number_part(norm: int, share: float) -> Part:
 def moment(
     group: Group,
     place: IntArray,
-    n_retained: int,
     weight: FloatArray,
     norm: int,
     profile: "Profile | None" = None,
@@ -289,8 +286,8 @@ def moment(
     clip: float = math.inf,
     clamp: float = math.inf,
 ) -> FloatArray:
-    """The strict upper triangle of Σ z zᵀ over the ``n_retained`` items that have a ``place``: z
-    the weights of a user's items, times what ``profile`` leaves of their ratings, within ±``clamp``
+    """The strict upper triangle of Σ z zᵀ over the items that have a ``place`` (from 0): z the
+    weights of a user's items, times what ``profile`` leaves of their ratings, within ±``clamp``
     and in units of ``unit``, and clipped to ``clip``, where one is given.
     """
     ratings = group.ratings
@@ -299,8 +296,29 @@ def moment(
     values = user_weights(taken, weight, norm)
     if profile is not None:
         values = values * np.clip(profile.left(group), -clamp, clamp)[inside] / unit
-        values = clip_rows(taken.users, values, ratings.n_users, norm, clip)
-    return second_moment(taken.users, place[taken.items], values, ratings.n_users, n_retained)
+        values = clip_rows(taken.users, values, norm, clip)
+    return second_moment(
+        taken.users, place[taken.items], values, ratings.n_users, int(place.max()) + 1
+    )
+
+
+def release_moment(
+    people: Population, curator: Curator, name: str, size: int, place: IntArray, *how: Any
+) -> FloatArray:
+    """The noisy ``moment`` over the items that have a ``place``, a matrix with a diagonal of zeros.
+
+    ``size`` items are planned. Those that are left out keep a row and column of noise only: the
+    release has the planned length however many they are.
+    """
+    n_retained = int(place.max()) + 1
+
+    def padded() -> FloatArray:
+        whole = np.zeros((size, size))
+        exact = people.total(moment, place, *how)
+        whole[:n_retained, :n_retained] = symmetric(exact, n_retained, 1)
+        return whole[np.triu_indices(size, 1)]
+
+    return symmetric(curator.release(name, padded), size, 1)[:n_retained, :n_retained]
 
 
 def standing_out(
@@ -324,7 +342,7 @@ def _deviations(
     deviations = user_weights(ratings, item_weight, norm)
     deviations = deviations * (left.values - own_means(left)[ratings.users]) / spread
     clip = DEVIATION_CLIP * ratings.width
-    deviations = clip_rows(ratings.users, deviations, ratings.n_users, norm, clip)
+    deviations = clip_rows(ratings.users, deviations, norm, clip)
     return ratings.by_item(deviations)
 
 
@@ -387,7 +405,7 @@ private_means = in_memory(learn_private_means)
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="private-means",
         title="Private means",
         summary="The baseline made private: noisy item offsets, and every user's own mean.",

@@ -9,11 +9,9 @@ is centred, clamped and scaled to a bounded norm.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import BudgetConfig, Rank
 from dpmc_core.completion.common.population import Whole
 from dpmc_core.completion.common.profiles import (
@@ -24,10 +22,11 @@ from dpmc_core.completion.common.profiles import (
     squares_step,
 )
 from dpmc_core.completion.common.step import Step, check_rank
-from dpmc_core.completion.offsets import Profile, moment, offset_parts, release_offsets
+from dpmc_core.completion.offsets import Profile, offset_parts, release_moment, release_offsets
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, plan
-from dpmc_core.privacy.moments import most_popular_columns, release_moment, second_moment_part
+from dpmc_core.privacy.moments import most_popular_columns, second_moment_part
 
 # of the scale's width: largest residual of one rating, and largest norm of a user's scaled row
 CLAMP = 0.25
@@ -69,8 +68,9 @@ def private_svd(
     vectors = np.zeros((people.n_items, 0))
     if size >= 2:
         best, place = most_popular_columns(offsets.popularity, size)
-        exact = partial(moment, group, place, size, even, norm, profile, 1.0, clip, clip)
-        _, eigenvectors = np.linalg.eigh(release_moment(curator, "covariance", exact, size, size))
+        how = even, norm, profile, 1.0, clip, clip
+        noisy = release_moment(people, curator, "covariance", size, place, *how)
+        _, eigenvectors = np.linalg.eigh(noisy)
         vectors = np.zeros((people.n_items, min(config.rank, size)))
         vectors[best] = eigenvectors[:, ::-1][:, : config.rank]
     means = profile.fits(group)
@@ -82,7 +82,7 @@ def private_svd(
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="private-svd",
         title="Private SVD",
         summary="Noisy item offsets, then the top directions of a noisy covariance of what is "

@@ -9,12 +9,10 @@ served without taking part ("visitors", dpals-paper D.1) add to nothing that lea
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import (
     BudgetConfig,
     Rank,
@@ -29,12 +27,18 @@ from dpmc_core.completion.common.profiles import (
     together,
 )
 from dpmc_core.completion.common.step import Step, grouped_by_user
-from dpmc_core.completion.offsets import item_weights, moment, number_part, present, standing_out
+from dpmc_core.completion.offsets import (
+    item_weights,
+    number_part,
+    present,
+    release_moment,
+    standing_out,
+)
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Part, plan, shift_of
 from dpmc_core.privacy.moments import (
     most_popular_columns,
-    release_moment,
     second_moment_part,
     shrink_off_diagonal,
     sum_part,
@@ -112,7 +116,7 @@ def moments_of_likes(
     second = size >= 2 and likes_items_worth_it(likes, config) >= WORTH_IT
     parts = _parts(likes, norm, size) if second else {"popularity": _popularity(likes, norm, 1.0)}
     curator = Curator(plan(parts, config.budget), rng)
-    n_users = curator.release("users", lambda: people.total(present))[0] if second else 0.0
+    n_users = curator.total("users", people, present)[0] if second else 0.0
     popularity = _released(people, curator, norm)
     yield _step(1, likes, popularity, curator)
 
@@ -164,7 +168,7 @@ def _popularity(likes: Ratings, norm: int, share: float) -> Part:
 def _released(people: Whole, curator: Curator, norm: int) -> FloatArray:
     """The noisy sum of weights of each item (n_items,)."""
     even = np.ones(people.n_items)
-    return curator.release("popularity", lambda: people.total(item_weights, even, norm))
+    return curator.total("popularity", people, item_weights, even, norm)
 
 
 def _factors(
@@ -186,8 +190,7 @@ def _factors(
     n_retained = min(max(wanted, FEWEST_ITEMS), size)
     best, place = most_popular_columns(floored, n_retained)
     weight = floored**-POPULARITY_POWER
-    exact = partial(people.total, moment, place, n_retained, weight, norm)
-    noisy = release_moment(curator, "together", exact, n_retained, size)
+    noisy = release_moment(people, curator, "together", size, place, weight, norm)
     vectors, strengths = shrink_off_diagonal(noisy, curator.std("together"), rank)
     factors = np.zeros((people.n_items, len(strengths)))
     if len(strengths):
@@ -206,7 +209,7 @@ def _step(
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="popular",
         title="Most liked",
         summary="Everybody gets the items that most people like, by noisy counts: the "

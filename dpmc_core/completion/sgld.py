@@ -24,12 +24,10 @@ finite length is no exact sample, and nothing here bounds how far it is from one
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import numpy as np
 
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import BudgetConfig, ItemsPerUser, Penalty, Rank
 from dpmc_core.completion.common.population import Learning, Population, in_memory
 from dpmc_core.completion.common.step import check_rank
@@ -38,6 +36,7 @@ from dpmc_core.completion.dpals.preprocessing import Basis
 from dpmc_core.completion.dpals.solver import FARTHEST, LearnedItems, gradients
 from dpmc_core.config import parameters
 from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Release
 
@@ -116,8 +115,8 @@ def learn_sgld(
     shape = people.n_items, config.rank
     items = curator.once("start", lambda: rng.standard_normal(shape)) / math.sqrt(config.rank)
     for step in range(1, config.rounds + 1):
-        exact = partial(people.total, gradients, basis, items, items)
-        items = items + rate * (curator.release("gradients", exact) - config.reg * items)
+        uphill = curator.total("gradients", people, gradients, basis, items, items)
+        items = items + rate * (uphill - config.reg * items)
         items = np.clip(items, -FARTHEST, FARTHEST)
         yield Learning(step, LearnedItems(basis, items), curator.made(), curator.rest())
 
@@ -143,7 +142,7 @@ def _rate(people: Population, config: SGLDConfig) -> float:
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="private-sgld",
         title="Private SGLD",
         summary="Many small steps of the items' factors, each from noisy gradients of clipped "

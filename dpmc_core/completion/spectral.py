@@ -6,7 +6,7 @@ leaves of the ratings, so that zero means "as usual".
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -15,11 +15,10 @@ from scipy.sparse.linalg import svds
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.completion.common.baselines import fit_baselines
-from dpmc_core.completion.common.parameters import Iterations, Rank
+from dpmc_core.completion.common.parameters import PENALTY, Iterations, Rank
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
 from dpmc_core.config import Config
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.limits import Limit
 from dpmc_core.privacy.algorithm import Algorithm
 
 
@@ -42,13 +41,8 @@ class TrifactorConfig(TruncatedSVDConfig):
     iterations: Iterations = 20
     reg: Annotated[
         float,
-        Limit(
-            "reg",
-            1e-3,
-            1e4,
-            "how much tri-factorisation shrinks singular values, in rating units",
-            label="Regularisation λ",
-            step=0.1,
+        replace(
+            PENALTY, meaning="how much tri-factorisation shrinks singular values, in rating units"
         ),
     ] = 10.0
 
@@ -63,14 +57,11 @@ class SVTConfig(TrifactorConfig):
     iterations: Iterations = 5
     reg: Annotated[
         float,
-        Limit(
-            "reg",
-            1e-3,
-            1e4,
-            "threshold τ of SVT, in multiples of the root mean square of the singular values of "
-            "what the user + item predictor leaves",
+        replace(
+            PENALTY,
+            meaning="threshold τ of SVT, in multiples of the root mean square of the singular "
+            "values of what the user + item predictor leaves",
             label="Threshold τ of SVT",
-            step=0.1,
         ),
     ] = 20.0
 

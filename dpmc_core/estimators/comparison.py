@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from dpmc_core.arrays import FloatArray
 from dpmc_core.errors import DPMCError
 from dpmc_core.mechanisms.secret import secret_generator
 from dpmc_core.metrics import Comparison
-from dpmc_core.privacy import Ledger
+from dpmc_core.privacy import Ledger, Statement, state
 from dpmc_core.wording import three
 
 
@@ -36,6 +37,22 @@ def run_to_end(steps: Iterable[Any]) -> tuple[Any, Ledger]:
     except DPMCError as error:
         raise ValueError(str(error)) from None
     return last, ledger
+
+
+class Stated:
+    """An estimator that ``fit`` left its ``ledger_``, and what else its statement says: the δ,
+    whether the noise is secret, and what is taken as public (``privacy.state``).
+    """
+
+    ledger_: Ledger
+    _stated: tuple[float, bool, dict[str, str]]
+
+    @property
+    def statement_(self) -> Statement:
+        """What was released protects, at the ``delta`` that it was fitted with."""
+        check_is_fitted(self)
+        delta, secret, facts = self._stated
+        return state(self.ledger_, delta, secret=secret, public=facts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,15 +17,14 @@ from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
 from dpmc_core.completion.offsets import Profile
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings, places_among
 from dpmc_core.errors import DPMCError
-from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
-from dpmc_core.privacy import Statement, state
+from dpmc_core.estimators.comparison import Standing, Stated, generator_of, run_to_end
 from dpmc_core.privacy.budget import Budget
 
 _PAIRS = "X must have two columns of whole numbers, a user and an item in each row."
 _EXACT = 2**53 - 1  # floats beyond it are not one number each
 
 
-class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class RatingCompletion(Stated, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """One-shot moments on ratings: ``fit`` on pairs (user, item) and their ratings, ``predict`` of
     other pairs. (ε, δ)-DP for all ratings of one user, added or removed, under joint differential
     privacy: what is predicted for a user uses that user's own ratings without noise.
@@ -90,16 +89,14 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             # what the ratings are is not told: who asks may not be who may know
             opening = "Of X, items that are not among items are left out; y is moved between "
             warnings.warn(f"{opening}low = {self.low:g} and high = {self.high:g}.", stacklevel=2)
-        values = inside
-        use = "none" if self.item_features is None else "shrink"
         try:
-            budget = None
+            budget, use = None, "none"
             if self.epsilon is not None:
                 budget = Budget(epsilon=self.epsilon, delta=self.delta, family=self.mechanism)
             ratings = Ratings.checked(
                 users[listed],
                 items[listed],
-                values[listed],
+                inside[listed],
                 n_users=self.n_users or len(self.users_),
                 n_items=None if self.items is None else len(self.items_),
                 low=self.low,
@@ -108,7 +105,7 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if self.item_features is not None:
                 names, table = self.item_features
                 features = ItemFeatures.checked(names, table, ratings.n_items)
-                ratings = replace(ratings, item_features=features)
+                ratings, use = replace(ratings, item_features=features), "shrink"
             config = MomentsConfig(rank=self.rank, item_features=use, budget=budget)
             rng = generator_of(self.random_state, private=budget is not None)
             step, ledger = run_to_end(one_shot_moments(ratings, config, rng))
@@ -181,13 +178,6 @@ class RatingCompletion(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             for one in fit_baselines(ratings.take(rest))
         }
         return Standing.of((model.predict(pairs[out]) - values[out]) ** 2, beside)
-
-    @property
-    def statement_(self) -> Statement:
-        """What the run protects, at the ``delta`` that it was fitted with."""
-        check_is_fitted(self)
-        delta, secret, facts = self._stated
-        return state(self.ledger_, delta, secret=secret, public=facts)
 
 
 def _kind_of(X: Any) -> Any:

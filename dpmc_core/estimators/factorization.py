@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from dpmc_core.arrays import FloatArray
 from dpmc_core.datasets.samples import Places, Samples, direction_of, unit_columns
 from dpmc_core.errors import ParameterError, one_of
-from dpmc_core.estimators.comparison import Standing, generator_of, run_to_end
+from dpmc_core.estimators.comparison import Standing, Stated, generator_of, run_to_end
 from dpmc_core.factorization.blocks import fit_coefficients
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
 from dpmc_core.factorization.moments import MomentConfig, moment_nmf
 from dpmc_core.factorization.robust import NMFConfig, robust_nmf
-from dpmc_core.privacy import Ledger, Statement, state
+from dpmc_core.privacy import Ledger
 from dpmc_core.privacy.budget import Budget
 
 _SWEEPS = 200
@@ -120,7 +120,7 @@ class NMF(_Factorization):
         return self
 
 
-class PrivateNMF(_Factorization):
+class PrivateNMF(Stated, _Factorization):
     """Private NMF: the parts are (ε, δ)-DP for one row added or removed.
 
     Each row is scaled to length 1, from that row alone. By ``method`` "moments" the rows' sum and
@@ -195,18 +195,11 @@ class PrivateNMF(_Factorization):
                 for r in ledger.releases
             )
         )
-        self._stated = (self.delta, self.random_state is None)
+        self._stated = (self.delta, self.random_state is None, {})
         beside = self.compare(rows)
         if not beside.better:
             warnings.warn(f"PrivateNMF is no better than a baseline: {beside}", stacklevel=2)
         return self
-
-    @property
-    def statement_(self) -> Statement:
-        """What the parts protect, at the ``delta`` that they were fitted with."""
-        check_is_fitted(self)
-        delta, secret = self._stated
-        return state(self.ledger_, delta, secret=secret)
 
 
 def _checked(kind: type, **values: Any) -> Any:

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, pieces
 from dpmc_core.datasets.samples import Matrix
 
 _BLOCK_CELLS = 130_000  # of X at a time: a megabyte stays in the processor's cache
@@ -35,9 +35,9 @@ def coordinate_sweeps(
     rows, n = out.shape
     diagonal = np.diag(gram)
     step = max(1, _BLOCK_CELLS // max(rows, 1))
-    for first in range(0, n, step):
-        block = np.ascontiguousarray(out[:, first : first + step])
-        aim = target[:, first : first + step]
+    for part in pieces(n, step):
+        block = np.ascontiguousarray(out[:, part])
+        aim = target[:, part]
         for _ in range(sweeps):
             for k in range(rows):
                 if diagonal[k] > 0:
@@ -46,7 +46,7 @@ def coordinate_sweeps(
                     slope /= -diagonal[k]
                     slope += block[k]
                     np.maximum(slope, 0.0, out=block[k])
-        out[:, first : first + step] = block
+        out[:, part] = block
     return out
 
 

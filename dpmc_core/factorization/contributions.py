@@ -12,20 +12,20 @@ frequencies by at most 1 in ℓ2. Longer documents count less for each of their 
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
 from dpmc_core.datasets.samples import Matrix, Samples, unit_columns
-from dpmc_core.privacy.budget import Curator, Part, for_replacing
+from dpmc_core.privacy.budget import Curator, Groups, Part, Term
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import sum_part
 
+WORDS_SHARE = 0.15  # of the budget, for document frequencies
 WORDS_PER_SIGNAL = 4.0  # words that take part, per √(N·Δ/σ)
 
 
@@ -39,8 +39,8 @@ class UnitGroup:
     memory: dict[Any, Matrix] = field(default_factory=dict)
 
 
-class Units(ABC):
-    """Images or documents; only sums over them are asked for."""
+class Units(Groups, Protocol):
+    """Images or documents in groups."""
 
     unit: Any  # image or document
     dimension: int  # D: pixels, or words
@@ -48,10 +48,6 @@ class Units(ABC):
     shape: tuple[int, int] | None  # height and width of images
     drawn: bool  # whether images are drawings
     whole: UnitGroup | None = None  # all of them, where they are one group in memory
-
-    @abstractmethod
-    def total(self, term: Callable[..., FloatArray], *args: Any) -> FloatArray:
-        """Σ over groups of ``term(group, *args)``, each unit in one group."""
 
 
 class AllUnits(Units):
@@ -62,7 +58,7 @@ class AllUnits(Units):
         self.unit, self.dimension = samples.unit, samples.dimension
         self.given, self.shape, self.drawn = samples.places.given, samples.shape, samples.drawn
 
-    def total(self, term: Callable[..., FloatArray], *args: Any) -> FloatArray:
+    def total(self, term: Term, *args: Any) -> FloatArray:
         return term(self.whole, *args)
 
 
@@ -118,33 +114,18 @@ class Selection:
         return out
 
 
-def frequency_part(units: Units, share: float) -> dict[str, Part]:
+def frequency_part(units: Units) -> dict[str, Part]:
     """The plan of the document frequencies; empty for images."""
     if units.unit != "document":
         return {}
-    return {
-        "frequencies": sum_part(
-            "in how many documents each word is",
-            clip=1.0,
-            norm=2,
-            coordinates=units.dimension,
-            share=share,
-            unit="document",
-            non_negative=True,
-        )
-    }
+    what = "in how many documents each word is"
+    return {"frequencies": mean_part(units, units.dimension, WORDS_SHARE, what)}
 
 
-def mean_part(units: Units, rows: int, share: float) -> Part:
-    """The plan of Σ of the columns over so many ``rows``."""
+def mean_part(units: Units, rows: int, share: float, what: str = "the sum of all columns") -> Part:
+    """The plan of Σ of the columns over so many ``rows``, or of ``what`` else is of length 1."""
     return sum_part(
-        "the sum of all columns",
-        clip=1.0,
-        norm=2,
-        coordinates=rows,
-        share=share,
-        unit=units.unit,
-        non_negative=True,
+        what, clip=1.0, norm=2, coordinates=rows, share=share, unit=units.unit, non_negative=True
     )
 
 
@@ -161,7 +142,7 @@ def keep_rows(units: Units, curator: Curator, most: int) -> Selection:
     if units.unit != "document":
         return Selection(np.arange(units.dimension), None)
     n = units.given
-    released = curator.release("frequencies", lambda: units.total(_frequencies))
+    released = curator.total("frequencies", units, _frequencies)
     # Σ over words of the released sums is Σ over documents of √(their words): its mean over N turns
     # sums into counts
     typical = max(float(released.clip(0).sum()) / n, 1.0)
@@ -205,5 +186,8 @@ def planned_for(neighbours: str, parts: Mapping[str, Part], **kinds: Kind) -> di
     """The ``parts`` of a factorisation for such neighbours, those that are named of other
     ``kinds``.
     """
-    of_kind = {n: replace(part, kind=kinds.get(n, "factorization")) for n, part in parts.items()}
-    return for_replacing(of_kind) if neighbours == "replace-one" else of_kind
+    out = {}
+    for name, part in parts.items():
+        of_kind = replace(part, kind=kinds.get(name, "factorization"))
+        out[name] = of_kind.for_replacing() if neighbours == "replace-one" else of_kind
+    return out

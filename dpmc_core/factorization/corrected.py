@@ -67,15 +67,13 @@ from dpmc_core.factorization.step import (
     random_dictionary,
 )
 from dpmc_core.limits import LIMITS, Limit
-from dpmc_core.privacy.algorithm import Algorithm
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Unit
 from dpmc_core.privacy.moments import packed, product_part, unpacked, whole_moment_part
-from dpmc_core.privacy.noise import TotalEpsilon
 
 STARTS = ("mean", "random")
-# of the budget, for a start from the mean and for document frequencies
-MEAN_SHARE, WORDS_SHARE = 0.05, 0.15
+MEAN_SHARE = 0.05  # of the budget, for a start from the mean
 GRAM_SHARE = 0.25  # of a round's budget, for A; the rest for B, which has more numbers
 MOST_WORDS = 2000
 START_SPREAD = 0.5  # how far a start from the mean spreads around it
@@ -185,7 +183,7 @@ def _begin(
     size = len(selection.rows)
     start = curator.once("dictionary", lambda: random_dictionary(size, config.rank, rng))
     if config.start == "mean":
-        mean = curator.release("mean", lambda: units.total(sum_of_columns, selection))
+        mean = curator.total("mean", units, sum_of_columns, selection)
         start = around(np.maximum(mean, 0.0), start)
     return curator, selection, start
 
@@ -228,7 +226,7 @@ def statistics_of_group(
 
 def _parts(units: Units, config: CorrectedNMFConfig, rows: int) -> dict[str, Part]:
     unit = units.unit
-    parts = frequency_part(units, WORDS_SHARE)
+    parts = frequency_part(units)
     if config.start == "mean":
         parts["mean"] = mean_part(units, rows, MEAN_SHARE)
     left = 1.0 - sum(part.share for part in parts.values())
@@ -284,12 +282,10 @@ def _coefficients_of_each(
     coefficients = fit_coefficients(values, dictionary, sweeps=8)
     if config.outlier_penalty is None:
         return clipped_columns(coefficients, 1.0), values, None
-    entry, gram = len(dictionary) ** -0.5, dictionary.T @ dictionary
+    gram = dictionary.T @ dictionary
     for _ in range(4):
         left = values - dictionary @ coefficients
-        outliers = soft_threshold(
-            left, config.outlier_penalty * entry, config.outlier_bound * entry
-        )
+        outliers = soft_threshold(left, config.outlier_penalty, config.outlier_bound)
         clean = clipped_columns(values - outliers, 1.0)
         coefficients = coordinate_sweeps(gram, cross(clean, dictionary), coefficients, 3)
     return clipped_columns(coefficients, 1.0), clean, outliers
@@ -312,7 +308,7 @@ def _fit(gram: FloatArray, product: FloatArray, dictionary: FloatArray, passes: 
 
 
 ALGORITHMS = (
-    Algorithm(
+    guaranteed(
         name="private-nmf",
         title="Private NMF, corrected",
         summary="The same algorithm from a start that reveals nothing, everything clipped and "
@@ -320,9 +316,7 @@ ALGORITHMS = (
         source="private-NMF paper, eqs. 13–14 and section 3.3; this project",
         config=CorrectedNMFConfig,
         order=24,
-        noise=(TotalEpsilon,),
         unit="sample",
-        guarantee=True,
         factorize=corrected_nmf,
         learn=learn_corrected,
     ),

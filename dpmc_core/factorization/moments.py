@@ -44,7 +44,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from dpmc_core.arrays import FloatArray
+from dpmc_core.arrays import FloatArray, pieces
 from dpmc_core.datasets.samples import Samples, direction_of
 from dpmc_core.factorization.contributions import (
     AllUnits,
@@ -76,11 +76,10 @@ from dpmc_core.factorization.step import (
     check_parts,
     random_dictionary,
 )
-from dpmc_core.privacy.algorithm import Algorithm
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Budget, Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Kind
 from dpmc_core.privacy.moments import packed, shrink, unpacked, whole_moment_part
-from dpmc_core.privacy.noise import TotalEpsilon
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class _Look:
 
 # Fixed in advance of any run; chosen on CBCL faces, LFW, cartoon faces and synthetic topics, so
 # figures on those are slightly flattered.
-MEAN_SHARE, WORDS_SHARE = {"image": 0.07, "document": 0.1}, 0.15
+MEAN_SHARE = {"image": 0.07, "document": 0.1}
 REFINED_SHARE = 0.5  # of what mean and frequencies leave, where rounds refine the parts
 RESIDUAL_CLIP = 0.9  # in units of the typical length of a centred column
 PHOTOGRAPHS = _Look(
@@ -179,7 +178,7 @@ def sizes_of(units: Units, config: MomentConfig) -> Sizes:
 def parts_of(units: Units, sizes: Sizes, config: MomentConfig) -> dict[str, Part]:
     """The releases by name; where they come from is derived in ``moments``."""
     unit = units.unit
-    parts = frequency_part(units, WORDS_SHARE)
+    parts = frequency_part(units)
     share = MEAN_SHARE[unit] if sizes.stages or config.refinements else 1.0
     parts["mean"] = mean_part(units, sizes.rows, share)
     left = 1.0 - sum(part.share for part in parts.values())
@@ -278,7 +277,7 @@ def _from_moments(
     size, n = sizes.size, units.given
     basis = cosine_basis(units.shape, size) if units.shape is not None else None
 
-    mean = curator.release("mean", lambda: units.total(sum_of_columns, selection)) / n
+    mean = curator.total("mean", units, sum_of_columns, selection) / n
     std = curator.std("mean") / n
     energy = min(max(float(mean @ mean) - len(mean) * std**2, 0.0), 1.0)
     mean = np.maximum(_smooth(mean, units.shape, std), 0.0)
@@ -297,7 +296,7 @@ def _from_moments(
 
     def moment(name: str, evened: FloatArray | None) -> FloatArray:
         args = selection, direction, basis, typical, evened
-        return unpacked(curator.release(name, lambda: units.total(_moment, *args)), size)
+        return unpacked(curator.total(name, units, _moment, *args), size)
 
     evened, back = None, np.eye(size)
     if sizes.stages == 2:
@@ -340,8 +339,8 @@ def _moment(
     size = len(direction) if basis is None else basis.shape[1]
     clip = RESIDUAL_CLIP if evened is None else EVENED_CLIP
     total = np.zeros((size, size))
-    for first in range(0, values.shape[1], _CHUNK):
-        piece = values[:, first : first + _CHUNK]
+    for part in pieces(values.shape[1], _CHUNK):
+        piece = values[:, part]
         dense = piece.toarray() if sparse.issparse(piece) else piece
         left = dense - np.outer(direction, direction @ dense)
         left = (left if basis is None else basis.T @ left) / typical
@@ -400,7 +399,7 @@ def _smooth(mean: FloatArray, shape: tuple[int, int] | None, std: float) -> Floa
 
 
 ALGORITHMS = (
-    Algorithm(
+    guaranteed(
         name="moment-nmf",
         title="One-shot moment NMF",
         summary="The average and what varies together leave once, with noise; the parts are made "
@@ -408,9 +407,7 @@ ALGORITHMS = (
         source="this project, after finding 15 (docs/moment-nmf.md)",
         config=MomentConfig,
         order=25,
-        noise=(TotalEpsilon,),
         unit="sample",
-        guarantee=True,
         factorize=moment_nmf,
         learn=learn_moments,
         steps=2,

@@ -129,7 +129,6 @@ def published_nmf(
     if not sparse.issparse(values):
         values = unit_ball(values)  # columns longer than 1, which eq. 14 does not bound, are cut
     n = values.shape[1]
-    entry = values.shape[0] ** -0.5
     check_parts(values.shape, config.rank)
     by_data = config.dictionary_start == "nndsvd"
     dictionary, coefficients = (
@@ -151,9 +150,7 @@ def published_nmf(
             coefficients = np.maximum(coefficients - eta * (gram @ coefficients - target), 0.0)
             if penalty is not None:
                 left = values - dictionary @ coefficients
-                outliers = unit_ball(
-                    soft_threshold(left, penalty * entry, config.outlier_bound * entry)
-                )
+                outliers = unit_ball(soft_threshold(left, penalty, config.outlier_bound))
                 clean = values - outliers
                 target = cross(clean, dictionary)
         coefficients = unit_ball(coefficients)

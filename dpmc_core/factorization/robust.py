@@ -98,8 +98,11 @@ class SklearnConfig(RoundsConfig):
 
 
 def soft_threshold(left: FloatArray, penalty: float, bound: float) -> FloatArray:
-    """S_{λ,M} of nmf-paper eq. 9: what of each entry is above λ, at most M, with its sign."""
-    return np.sign(left) * np.clip(np.abs(left) - penalty, 0.0, bound)
+    """S_{λ,M} of nmf-paper eq. 9: what of each entry of ``left`` (D×N) is above λ, at most M, with
+    its sign; ``penalty`` and ``bound`` are λ and M in units of 1/√D.
+    """
+    unit = len(left) ** -0.5
+    return np.sign(left) * np.clip(np.abs(left) - penalty * unit, 0.0, bound * unit)
 
 
 def robust_nmf(
@@ -115,7 +118,6 @@ def robust_nmf(
     """
     penalty = config.outlier_penalty
     check_outliers(penalty, dense=not sparse.issparse(values))
-    unit = values.shape[0] ** -0.5
     steps = SOLVERS[config.solver]
     dictionary, coefficients = nndsvd(values, config.rank)
     if config.solver == "multiplicative":  # NNDSVDa of Boutsidis & Gallopoulos 2008
@@ -139,7 +141,7 @@ def robust_nmf(
         )
         if penalty is not None:
             left = values - dictionary @ coefficients
-            outliers = soft_threshold(left, penalty * unit, config.outlier_bound * unit)
+            outliers = soft_threshold(left, penalty, config.outlier_bound)
             clean = values - outliers
         yield FactorStep(iteration, np.ascontiguousarray(dictionary), coefficients, outliers)
 

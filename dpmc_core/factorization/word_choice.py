@@ -19,7 +19,7 @@ from dpmc_core.datasets.text import TextFilter, samples_of_counts
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.mechanisms import Gaussian
 from dpmc_core.privacy.account import tightest
-from dpmc_core.privacy.budget import Budget, Curator, Part, for_replacing
+from dpmc_core.privacy.budget import Budget, Curator, Part
 from dpmc_core.privacy.ledger import Ledger, Release
 from dpmc_core.wording import counted, three
 
@@ -84,7 +84,7 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
     )
     if neighbours == "replace-one":  # two documents may have no word in common
         part = replace(part, coordinates=2 * MOST_DIFFERENT)
-        part = replace(for_replacing({"": part})[""], l1=2 * part.l1)
+        part = replace(part.for_replacing(), l1=2 * part.l1)
     noise = Gaussian(scale=part.l2 * whole / math.sqrt(SHARE))
     least = threshold(noise.scale, failure)
     if least >= n:
@@ -94,7 +94,7 @@ def plan_words(budget: Budget | None, neighbours: str, n: int) -> WordPlan:
             "more documents than that would have to have; or a larger ε or δ"
         )
         raise ParameterError("word_list", "private", allowed)
-    release = part.release(replace(budget, family="gaussian"))
+    release = part.release(budget)
     return WordPlan(replace(release, mechanism=noise, failure=failure), least)
 
 

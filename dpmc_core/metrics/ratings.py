@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpmc_core.arrays import BoolArray, FloatArray, IntArray
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray, pieces
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.metrics.intervals import Comparison, half_width
 
@@ -68,8 +68,7 @@ def truth_rmse_clipped(
     if left.shape[0] * right.shape[0] > _CLIPPED_CELLS:
         return None
     total = 0.0
-    for start in range(0, left.shape[0], 512):
-        rows = slice(start, start + 512)
+    for rows in pieces(left.shape[0], 512):
         error = np.clip(left[rows] @ right.T, low, high) - truth.left[rows] @ truth.right.T
         total += float(np.vdot(error, error))
     return float(np.sqrt(total / (left.shape[0] * right.shape[0])))
@@ -133,8 +132,8 @@ def best_lists(
     k = min(k, n_items)
     lists = np.empty((users.size, k), dtype=np.intp)
     hits = np.empty(lists.shape, dtype=bool)
-    for start in range(0, users.size, _USERS_AT_ONCE):
-        block = users[start : start + _USERS_AT_ONCE]
+    for rows in pieces(users.size, _USERS_AT_ONCE):
+        block = users[rows]
         scores = scores_of(block)[:, shuffled]
         hit = np.zeros(scores.shape, dtype=bool)
         for row, user in enumerate(block):
@@ -145,7 +144,6 @@ def best_lists(
         ranks = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
         best = np.take_along_axis(best, ranks, axis=1)
         there = np.isfinite(np.take_along_axis(scores, best, axis=1))
-        rows = slice(start, start + block.size)
         lists[rows] = np.where(there, shuffled[best], -1)
         hits[rows] = np.take_along_axis(hit, best, axis=1) & there
     return lists, hits
@@ -191,15 +189,15 @@ def list_quality(
     )
 
 
-def recall_by_chance(query: Ratings, target: Ratings, k: int = RECALL_AT) -> FloatArray:
-    """The expected ``recall_by_user`` of k items drawn evenly from those not in the user's
+def recall_by_chance(query: Ratings, target: Ratings) -> FloatArray:
+    """The expected ``recall_by_user`` of k = 20 items drawn evenly from those not in the user's
     ``query``: k of n − |query| items, so each target is among them with probability min(1, k/(n −
     |query|)).
     """
     wanted = target.per_user
     users = np.flatnonzero(wanted)
     left = query.n_items - query.per_user[users]
-    return np.minimum(1.0, k / left) * wanted[users] / np.minimum(k, wanted[users])
+    return np.minimum(1.0, RECALL_AT / left) * wanted[users] / np.minimum(RECALL_AT, wanted[users])
 
 
 def _by_user(ratings: Ratings) -> list[IntArray]:

@@ -1,8 +1,8 @@
 """A partition as solvers see it: training and held-out ratings of its users.
 
-Provides ``Layout`` (what a worker needs to read any partition) and ``group_of``. A worker keeps a
-copy of what it has read, grouped for its algorithm, in a folder of its own: only ever a copy, made
-again wherever it is missing.
+Provides ``Layout`` (what a worker needs to read any partition) and ``PartitionGroup``. A worker
+keeps a copy of what it has read, grouped for its algorithm, in a folder of its own: only ever a
+copy, made again wherever it is missing.
 """
 
 import hashlib
@@ -74,15 +74,24 @@ class Layout:
 class PartitionGroup(Group):
     """Partition ``k`` as a ``completion.common.population.Group``, with the ratings ``held_out`` of
     its users. What is asked for is read when it is first asked for.
+
+    Raises ``DataError`` where another version of this software is at work here, and later where the
+    file is no longer what it was.
     """
 
     visitors = None
     in_memory = False
 
     def __init__(self, layout: Layout, k: int, *, as_ratings: bool = True) -> None:
+        if layout.version != __version__:
+            raise DataError(
+                f"A worker has version {__version__} of this software where the run was begun with "
+                f"{layout.version}: install the same release on every worker."
+            )
         self.k, self.pool = k, Workers(1)
         self._layout, self._as_ratings = layout, as_ratings
-        self._copies = _folder(layout)
+        # where this process keeps copies: told by the layout, else a folder of its own
+        self._copies = Path(layout.folder or _own_folder().name) / layout.key
 
     @cached_property
     def ratings(self) -> Ratings:  # type: ignore[override]
@@ -137,18 +146,6 @@ class _Packed:
         )
 
 
-def group_of(layout: Layout, k: int, *, as_ratings: bool = True) -> PartitionGroup:
-    """Partition ``k`` with its ratings parted. Raises ``DataError`` where another version of this
-    software is at work here, and later where the file is no longer what it was.
-    """
-    if layout.version != __version__:
-        raise DataError(
-            f"A worker has version {__version__} of this software where the run was begun with "
-            f"{layout.version}: install the same release on every worker."
-        )
-    return PartitionGroup(layout, k, as_ratings=as_ratings)
-
-
 def ids_of(layout: Layout, k: int) -> NDArray[Any]:
     """The ids of the users of partition ``k``, in the order of its rows. Raises ``DataError`` where
     the file is no longer what it was.
@@ -193,11 +190,6 @@ def _parted(layout: Layout, k: int) -> tuple[_Packed, _Packed]:
 def _own_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder that goes with this process."""
     return tempfile.TemporaryDirectory(prefix="dpmc-copies-")
-
-
-def _folder(layout: Layout) -> Path:
-    """Where this process keeps copies: told by the layout, else a folder of its own."""
-    return Path(layout.folder or _own_folder().name) / layout.key
 
 
 def _copied(path: Path, version: str, make: Callable[[], Any]) -> Any:

@@ -1,5 +1,6 @@
 """Users, documents or images in partitions, of which solvers ask for sums, and what they yield."""
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,15 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.common.population import MemoryGroup, Term
+from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.datasets.own.given import NOTHING, Given
 from dpmc_core.datasets.ratings import ItemFeatures, places_of
 from dpmc_core.datasets.samples import Samples, unit_columns
 from dpmc_core.errors import DataError
 from dpmc_core.factorization.contributions import UnitGroup, Units
-from dpmc_core.partitioned.engine import Engine
-from dpmc_core.partitioned.partition import Layout, group_of
+from dpmc_core.partitioned.engine import Engine, Tell, Work
+from dpmc_core.partitioned.partition import Layout, PartitionGroup
 from dpmc_core.partitioned.source import Source, merged, scanned
+from dpmc_core.privacy.budget import Term
 from dpmc_core.wording import JsonObject
 
 # called with what is done, how many partitions of it, of how many; may raise to stop
@@ -39,18 +41,20 @@ class _Spread:
 
     def group(self) -> Callable[[int], Any]:
         """What gives the group of a partition on a worker, by its number."""
-        return partial(group_of, self.layout)
+        return partial(PartitionGroup, self.layout)
 
     def total(self, term: Term, *args: Any) -> FloatArray:
-        """See ``Population`` and ``Units``."""
-        work, tell = partial(_added, self.group(), term, args), partial(self._progress, self.doing)
-        return self._engine.total(work, len(self.layout.catalogue.sizes), tell)
+        """See ``Groups.total``."""
+        return self._engine.total(*self._work(term, args))
 
     def each(self, work: Callable[..., Any], *args: Any) -> list[Any]:
         """What ``work(group, *args)`` returns for each partition; small things, please."""
-        tell = partial(self._progress, self.doing)
-        of_group = partial(_added, self.group(), work, args)
-        return self._engine.each(of_group, len(self.layout.catalogue.sizes), tell)
+        return self._engine.each(*self._work(work, args))
+
+    def _work(self, term: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Work, int, Tell]:
+        """``term`` of each partition's group, of how many, and who is told how far it is."""
+        work, tell = partial(_added, self.group(), term, args), partial(self._progress, self.doing)
+        return work, len(self.layout.catalogue.sizes), tell
 
 
 def _added(
@@ -61,7 +65,7 @@ def _added(
     into: FloatArray | None = None,
 ) -> Any:
     """``term`` of the group of partition ``k``, added to ``into`` where that is given."""
-    if hasattr(term, "adds_up"):
+    if "into" in inspect.signature(term).parameters:
         return term(group(k), *args, into=into)
     result = term(group(k), *args)
     if into is None:
@@ -218,7 +222,7 @@ def units_of(
     layout: Layout, shape: tuple[int, int] | None, place: NDArray[Any], dimension: int, k: int
 ) -> UnitGroup:
     """The documents or images of partition ``k``; the row of each item is its ``place``."""
-    ratings = group_of(layout, k, as_ratings=False).ratings
+    ratings = PartitionGroup(layout, k, as_ratings=False).ratings
     rows = place[ratings.items]
     inside = rows >= 0
     table = sparse.csc_array(

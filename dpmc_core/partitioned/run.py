@@ -216,14 +216,27 @@ def _finish_ratings(people: Any, step: Any, place: Path) -> Errors:
     return errors
 
 
-def _finish_units(units: Any, step: Any, place: Path) -> dict[str, float]:
+def _finish_units(units: UnitPartitions, step: Any, place: Path) -> dict[str, float]:
     """Measure the dictionary that was learned, and write it."""
     units.doing = "errors"
-    errors = _measured_units(units, step.dictionary)
-    item = units.layout.catalogue.source.item
-    columns = {item: pa.array(units.rows), "weights": _lists(step.dictionary)}
+    catalogue, dictionary = units.layout.catalogue, step.dictionary
+    idf, n = None, sum(catalogue.sizes)  # of who is there, for who holds the data
+    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
+        idf = np.log((1 + n) / (1 + units.counts)) + 1
+    direction = direction_of(units.total(_sum, idf))
+    sums = units.total(_unit_errors, idf, direction, dictionary)
+    objective, baseline, apart = (float(x) for x in sums[:3] / n)
+    half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
+    columns = {catalogue.source.item: pa.array(units.rows), "weights": _lists(dictionary)}
     write_table(columns, place / "parts.parquet")
-    return errors
+    return {
+        "objective": objective,
+        "half_width_95": half,
+        "baseline": baseline,
+        "apart": apart,
+        "apart_half_width_95": apart_half,
+        "explained": 1 - objective / baseline if baseline > 0 else math.nan,
+    }
 
 
 def _write_users(
@@ -295,24 +308,6 @@ def _errors(group: PartitionGroup, learned: Learned, parts: ItemParts) -> FloatA
     sums = [(e.sum(), np.vdot(e, e), np.vdot(e, squares[1])) for e in squares]
     trained = train.values - train.predicted_by(model)
     return np.array([*np.ravel(sums), np.vdot(trained, trained), len(test), len(train)])
-
-
-def _measured_units(units: UnitPartitions, dictionary: FloatArray) -> dict[str, float]:
-    idf, n = None, sum(units.layout.catalogue.sizes)  # of who is there, for who holds the data
-    if units.shape is None:  # as scikit-learn's TF-IDF has it; exact
-        idf = np.log((1 + n) / (1 + units.counts)) + 1
-    direction = direction_of(units.total(_sum, idf))
-    sums = units.total(_unit_errors, idf, direction, dictionary)
-    objective, baseline, apart = (float(x) for x in sums[:3] / n)
-    half, apart_half = (half_width(*pair, n) for pair in ((sums[0], sums[3]), (sums[2], sums[4])))
-    return {
-        "objective": objective,
-        "half_width_95": half,
-        "baseline": baseline,
-        "apart": apart,
-        "apart_half_width_95": apart_half,
-        "explained": 1 - objective / baseline if baseline > 0 else math.nan,
-    }
 
 
 def _columns(group: UnitGroup, idf: FloatArray | None) -> Matrix:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.datasets.own.given import NOTHING, Given
+from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.own.table_files import Table, frame_of
 from dpmc_core.datasets.own.table_guesses import guess_ratings
 from dpmc_core.datasets.ratings import hashes, places_among, spread_bits
@@ -276,8 +276,8 @@ class Catalogue:
     low: float
     high: float
     digest: bytes
-    given: Given = NOTHING
-    notes: tuple[str, ...] = ()
+    given: Given
+    notes: tuple[str, ...]
 
     @property
     def n_users(self) -> int:

@@ -141,7 +141,7 @@ class Account:
     epsilon: float
     delta: float
     published: bool
-    note: str = ""
+    note: str
     may_fail: bool = False
 
     @property

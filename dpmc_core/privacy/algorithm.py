@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dpmc_core.config import Config
 from dpmc_core.errors import ParameterError
 from dpmc_core.mechanisms import RUN_FAMILIES
-from dpmc_core.privacy.noise import Noise, NoNoise
+from dpmc_core.privacy.noise import Noise, NoNoise, TotalEpsilon
 
 Solver = Callable[..., Iterator[Any]]
 
@@ -90,3 +91,7 @@ class Algorithm:
             names = ", ".join(sorted(kind.amount() for kind in self.noise))
             allowed = f"left out for {self.title}: its noise is given by {names}"
             raise ParameterError(noise.amount(), getattr(noise, noise.field()), allowed)
+
+
+# the card of an algorithm whose every sensitivity is derived, for users unless it says otherwise
+guaranteed = partial(Algorithm, noise=(TotalEpsilon,), unit="user", guarantee=True)

@@ -167,6 +167,12 @@ def both_tails(chosen: Pair, counted: Pair, delta: float, error: float) -> tuple
     return best
 
 
+def _of_counts(hits: Count, of: Count, delta: float, error: float) -> float:
+    """The ε that ``hits`` of so many outputs prove, with probability of error at most ``error``."""
+    low, high = map(float, shares(hits, of, error))
+    return max(math.log(max(low - delta, 1e-300) / high), 0.0)
+
+
 def _of_pairs(share: FloatArray, often: float, rare: float, delta: float) -> float:
     """The ε that follows from bounds on the ``share`` of right pairs, on how ``often`` pairs are
     right, and how often an output is in a tail (``rare``): see ``Event.pairs``.
@@ -181,9 +187,7 @@ def proved(event: Event, counted: Pair, delta: float, error: float) -> tuple[flo
     """
     if event.other is None:
         hits, of = event.counts(*counted)
-        low, high = map(float, shares(hits, of, error))
-        least = max(low - delta, 0.0) / high
-        return max(math.log(max(least, 1e-300)), 0.0), hits, of
+        return _of_counts(hits, of, delta, error), hits, of
     runs = min(len(s) for s in counted)
     right, wrong, rare = event.pairs(*(s[:runs] for s in counted))
     spent = error * _SPENT
@@ -279,8 +283,7 @@ def proves_at_most(runs: int, confidence: float, delta: float = 0.0) -> float:
     >>> round(proves_at_most(1000, 0.95), 2)
     5.6
     """
-    low, high = shares((runs, 0), (runs, runs), 1 - confidence)
-    return max(math.log(max(float(low) - delta, 1e-300) / float(high)), 0.0)
+    return _of_counts((runs, 0), (runs, runs), delta, 1 - confidence)
 
 
 def attack(

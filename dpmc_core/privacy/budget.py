@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +76,6 @@ class GivenSigma(Budget):
         limits.check("sigma", self.sigma)
 
 
-def norm_of(budget: Budget | None) -> int:
-    """The norm that contributions are bounded in: the noise's, 2 without noise."""
-    return 2 if budget is None else budget.norm
-
-
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """One planned release: a vector of ``coordinates`` numbers released ``count`` times, with a
@@ -112,13 +107,13 @@ class Part:
     sigma_unit: float | None = None
     sampling_rate: float = 1.0
 
-    def release(self, budget: Budget, factor: float = 1.0) -> Release:
-        """The release, its noise ``factor`` times the sensitivity over √(share/count), or σ."""
+    def release(self, budget: Budget) -> Release:
+        """The release, its noise the sensitivity over √(share/count), or σ."""
         if isinstance(budget, GivenSigma):
             std = budget.sigma * (self.l2 if self.sigma_unit is None else self.sigma_unit)
         else:
             shift = self.l2 if (self.bounded_in or budget.norm) == 2 else self.l1
-            std = factor * shift / math.sqrt(self.share / self.count)
+            std = shift / math.sqrt(self.share / self.count)
         return Release(
             what=self.what,
             mechanism=budget.noise(std),
@@ -136,26 +131,22 @@ class Part:
             sampling_rate=self.sampling_rate,
         )
 
+    def for_replacing(self) -> "Part":
+        """The same sum for neighbours that differ in one unit replaced.
 
-def for_replacing(parts: Mapping[str, Part]) -> dict[str, Part]:
-    """The same sums for neighbours that differ in one unit replaced.
-
-    Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no two
-    units' terms have a negative inner product (``moments``).
-    """
-    out = {}
-    for name, part in parts.items():
-        l2 = (math.sqrt(2) if part.apart else 2) * part.l2
-        times = "√2 times" if part.apart else "twice"
-        out[name] = replace(
-            part,
-            l1=min(2 * part.l1, math.sqrt(part.coordinates) * l2),  # no vector has a larger norm
+        Leaving and joining move a sum by at most twice as much; in ℓ2 by √2 times as much where no
+        two units' terms have a negative inner product (``moments``).
+        """
+        l2 = (math.sqrt(2) if self.apart else 2) * self.l2
+        times = "√2 times" if self.apart else "twice"
+        return replace(
+            self,
+            l1=min(2 * self.l1, math.sqrt(self.coordinates) * l2),  # no vector has a larger norm
             l2=l2,
-            linf=None if part.linf is None else 2 * part.linf,
+            linf=None if self.linf is None else 2 * self.linf,
             neighbours="replace-one",
-            source=f"{part.source}; {times} that in ℓ2 for one replaced",
+            source=f"{self.source}; {times} that in ℓ2 for one replaced",
         )
-    return out
 
 
 def plan(
@@ -171,11 +162,11 @@ def plan(
     if budget is None:
         return None
     given = dict(fixed or {})
+    relative = {name: part.release(budget) for name, part in parts.items()}
     if isinstance(budget, GivenSigma):
-        return {**given, **{name: part.release(budget) for name, part in parts.items()}}
-    before = Ledger((*budget.spent, *given.values()))
-    relative = Ledger(tuple(part.release(budget) for part in parts.values()))
-    calibrated = least_noise(relative, budget.epsilon, budget.delta, fixed=before)
+        return {**given, **relative}
+    before, own = Ledger((*budget.spent, *given.values())), Ledger(tuple(relative.values()))
+    calibrated = least_noise(own, budget.epsilon, budget.delta, fixed=before)
     return {**given, **dict(zip(parts, calibrated.releases, strict=True))}
 
 
@@ -189,6 +180,9 @@ def shift_of(planned: Mapping[str, Release] | None, name: str) -> float:
     by_l1 = release.mechanism.pure
     sensitivity = release.l1_sensitivity if by_l1 else release.l2_sensitivity
     return sensitivity / release.mechanism.std
+
+
+Term = Callable[..., FloatArray]  # a group's part of a sum
 
 
 class Journal:
@@ -208,6 +202,17 @@ class Journal:
         """
         del name, rng, planned
         return make()
+
+
+class Groups(Protocol):
+    """Users, documents or images in groups, each in one; only sums over them are asked for."""
+
+    def total(self, term: Term, *args: Any) -> FloatArray:
+        """Σ over groups of ``term(group, *args)``, which may read ``args`` as they are.
+
+        A term that takes ``into`` may be given what others came to, adds its own to it and returns
+        it: one large array for all groups, not one for each.
+        """
 
 
 class Curator:
@@ -240,6 +245,10 @@ class Curator:
     def shift(self, name: str) -> float:
         """See ``shift_of``."""
         return shift_of(self._plan if self.private else None, name)
+
+    def total(self, name: str, groups: Groups, term: Term, *args: Any) -> FloatArray:
+        """The total of ``term`` over the ``groups``, by ``release``."""
+        return self.release(name, lambda: groups.total(term, *args))
 
     def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
         """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one

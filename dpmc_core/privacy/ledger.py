@@ -177,8 +177,11 @@ class Ledger:
     releases: tuple[Release, ...] = ()
 
     def plus(self, new: tuple[Release, ...]) -> "Ledger":
-        """A ledger with ``new`` added."""
-        return Ledger(merge((*self.releases, *new)))
+        """A ledger with ``new`` added; releases that differ only in ``count`` become one."""
+        merged = Counter[Release]()
+        for release in (*self.releases, *new):
+            merged[replace(release, count=1)] += release.count
+        return Ledger(tuple(replace(key, count=count) for key, count in merged.items()))
 
     @property
     def private(self) -> bool:
@@ -218,14 +221,6 @@ class Ledger:
     def as_dict(self) -> JsonObject:
         """A JSON-able copy."""
         return {"version": 1, "releases": [release.as_dict() for release in self.releases]}
-
-
-def merge(releases: tuple[Release, ...]) -> tuple[Release, ...]:
-    """Releases that differ only in ``count`` become one."""
-    merged = Counter[Release]()
-    for release in releases:
-        merged[replace(release, count=1)] += release.count
-    return tuple(replace(key, count=count) for key, count in merged.items())
 
 
 def draw(
@@ -329,7 +324,7 @@ def ledger_from_dict(raw: object) -> Ledger:
             parsed.append(_release(entry))
         except ParameterError as error:
             raise ParameterError(f"release {k}: {error.name}", error.value, error.allowed) from None
-    return Ledger(merge(tuple(parsed)))
+    return Ledger().plus(tuple(parsed))
 
 
 def _has_releases(entry: Mapping[str, Any]) -> bool:

@@ -93,12 +93,14 @@ def merged(numbers: Sequence[Number]) -> list[Number]:
     return [(noise, shift, count) for (noise, shift), count in counts.items()] + one
 
 
-def unlike(numbers: Sequence[Number], step: float) -> bool:
-    """Whether one grid of ``step`` is too coarse for some of ``numbers`` that are drawn often.
+def unlike(numbers: Sequence[Number], points: int) -> bool:
+    """Whether one grid of about ``points`` is too coarse for some of ``numbers`` that are drawn
+    often.
 
     What is put on a grid gains up to step²/6 of variance, or step times its standard deviation if
     that is less, at each draw.
     """
+    step = grid_step(numbers, points)
     return any(
         count > 1 and step > _size(noise, shift, count)[0] / 20 for noise, shift, count in numbers
     )
@@ -405,7 +407,7 @@ def pld_epsilon(ledger: Ledger, delta: float, points: int = FINE) -> float:
         delta < _LEAST_SPARES * spare
         or sum(count for *_, count in numbers) > _QUICK_DRAWS
         or len(numbers) > _QUICK_KINDS
-        or unlike(numbers, grid_step(numbers, points))
+        or unlike(numbers, points)
     ):
         return composed_epsilon(merged(numbers), delta, points)
     with np.errstate(over="ignore"):  # a quotient beyond e^709 is ∞, and so is ε then

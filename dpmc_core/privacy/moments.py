@@ -32,15 +32,15 @@ sums and products of vectors without negative entries.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.privacy.budget import Curator, Part
+from dpmc_core.arrays import FloatArray, IntArray, pieces
+from dpmc_core.privacy.budget import Part
 from dpmc_core.privacy.ledger import Unit
 
 _SPARSE_PAIR = 200.0  # products of a dense piece in the time of one pair of a sparse one
@@ -131,8 +131,8 @@ def product_part(
     columns: int,
     share: float,
     unit: Unit,
-    count: int = 1,
-    non_negative: bool = False,
+    count: int,
+    non_negative: bool,
 ) -> Part:
     """The plan of Σ x yᵀ, ``rows``×``columns``, with ‖x‖₂‖y‖₂ ≤ ``clip``.
 
@@ -171,8 +171,9 @@ def unpacked(vector: FloatArray, size: int) -> FloatArray:
     return symmetric(vector / np.where(rows == columns, 1.0, math.sqrt(2)), size)
 
 
-def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
-    """‖z_i‖ of every user (n_users,), z given in coordinate form by its ``users`` and ``values``.
+def row_norms(users: IntArray, values: FloatArray, norm: int, n_users: int = 0) -> FloatArray:
+    """‖z_i‖ of every user up to the last one who has any (``n_users`` at least), z given in
+    coordinate form by its ``users`` and ``values``.
 
     0 without any.
     """
@@ -181,19 +182,12 @@ def row_norms(users: IntArray, values: FloatArray, n_users: int, norm: int) -> F
     return summed if norm == 1 else np.sqrt(summed)
 
 
-def normalised(users: IntArray, values: FloatArray, n_users: int, norm: int) -> FloatArray:
-    """``values`` > 0 scaled so that every user's vector has ``norm`` 1."""
-    return values / row_norms(users, values, n_users, norm)[users]
-
-
-def clip_rows(
-    users: IntArray, values: FloatArray, n_users: int, norm: int, clip: float
-) -> FloatArray:
+def clip_rows(users: IntArray, values: FloatArray, norm: int, clip: float) -> FloatArray:
     """``values`` with every user's vector moved onto the ball of radius ``clip``.
 
     Z·min(1, c/‖z‖).
     """
-    size = row_norms(users, values, n_users, norm)
+    size = row_norms(users, values, norm)
     factor = clip / np.maximum(size, clip)
     return values * factor[users]
 
@@ -235,8 +229,7 @@ def second_moment(
 
 def _pieces(n_users: int, cells: int, columns: int) -> Iterator[slice]:
     """All users by pieces of so many ``cells`` of ``columns`` each; none without columns."""
-    step = max(1, cells // max(columns, 1))
-    return (slice(start, start + step) for start in range(0, n_users if columns else 0, step))
+    return pieces(n_users if columns else 0, max(1, cells // max(columns, 1)))
 
 
 def symmetric(triangles: FloatArray, size: int, first: int = 0) -> FloatArray:
@@ -259,23 +252,6 @@ def most_popular_columns(popularity: FloatArray, most: int) -> tuple[IntArray, I
     place = np.full(len(popularity), -1)
     place[best] = np.arange(len(best))
     return best, place
-
-
-def release_moment(
-    curator: Curator, name: str, exact: Callable[[], FloatArray], n_retained: int, size: int
-) -> FloatArray:
-    """The noisy second moment, its diagonal zero, over ``n_retained`` of ``size`` columns.
-
-    ``exact`` returns its strict upper triangle. Columns that are left out keep a row and column of
-    noise only: the release has the planned length however many they are.
-    """
-
-    def padded() -> FloatArray:
-        whole = np.zeros((size, size))
-        whole[:n_retained, :n_retained] = symmetric(exact(), n_retained, 1)
-        return whole[np.triu_indices(size, 1)]
-
-    return symmetric(curator.release(name, padded), size, 1)[:n_retained, :n_retained]
 
 
 # how often an unknown diagonal is filled: eight times give no other error than four

@@ -178,14 +178,7 @@ def _gaussian(mu: float, how: str) -> TradeOff:
 
 
 def _from_distribution(ledger: Ledger) -> TradeOff:
-    from dpmc_core.privacy.losses import (
-        COARSE,
-        grid_step,
-        numbers_of,
-        pld_epsilon,
-        pld_profile,
-        unlike,
-    )
+    from dpmc_core.privacy.losses import COARSE, numbers_of, pld_epsilon, pld_profile, unlike
 
     most = min(
         pld_epsilon(ledger, 1e-10, COARSE), 700.0
@@ -193,8 +186,7 @@ def _from_distribution(ledger: Ledger) -> TradeOff:
     # dense near 0, where much of the curve comes from
     epsilons = most * np.linspace(0.0, 1.0, _POINTS) ** 2
     deltas = pld_profile(ledger, epsilons, COARSE)
-    numbers = numbers_of(ledger)
-    if unlike(numbers, grid_step(numbers, COARSE)):  # that grid is coarse: tighter at a few δ
+    if unlike(numbers_of(ledger), COARSE):  # that grid is coarse: tighter at a few δ
         epsilons = np.append(epsilons, [pld_epsilon(ledger, delta, COARSE) for delta in _DELTAS])
         deltas = np.append(deltas, _DELTAS)
     return of_profile(epsilons, deltas, how="the privacy loss distribution of all releases")

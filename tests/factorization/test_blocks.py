@@ -132,8 +132,8 @@ def test_no_step_goes_uphill(k: int, n: int, seed: int) -> None:
 
 
 def test_the_soft_threshold_is_as_printed() -> None:
-    x = np.array([-5.0, -1.5, -0.5, 0.0, 0.5, 1.5, 5.0])
-    np.testing.assert_allclose(soft_threshold(x, 1.0, 2.0), [-2, -0.5, 0, 0, 0, 0.5, 2])
+    x = np.linspace(-8, 8, 9)  # λ and M in units of 1/3
+    np.testing.assert_allclose(soft_threshold(x, 9.0, 12.0), [-4, -3, -1, 0, 0, 0, 1, 3, 4])
 
 
 @given(gone=st.integers(0, 59), share=st.floats(0.05, 1.0), seed=st.integers(0, 9))

@@ -187,7 +187,7 @@ def test_a_worker_with_another_version(tmp_path: Path, monkeypatch: pytest.Monke
     layout = layout_of(three(tmp_path / "data"))
     monkeypatch.setattr(partitions, "__version__", "0.0.1")
     with pytest.raises(DataError, match=r"A worker has version 0\.0\.1 of this software where"):
-        partitions.group_of(layout, 0)
+        partitions.PartitionGroup(layout, 0)
 
 
 def test_a_full_disk_on_a_worker_costs_its_copies_and_nothing_else(
@@ -223,7 +223,7 @@ def test_who_else_is_there_changes_nobodys_draws(tmp_path: Path) -> None:
     whole, drawn_by, items = ratings(), [], []
     for users in (whole, whole.take(whole.users > 0)):
         layout = layout_of(written(tmp_path / f"{len(users)}", 2, users), test_fraction=0.0)
-        numbers = [partitions.group_of(layout, k).ratings.drawing_numbers for k in range(2)]
+        numbers = [partitions.PartitionGroup(layout, k).ratings.drawing_numbers for k in range(2)]
         ids = [partitions.ids_of(layout, k) for k in range(2)]
         pairs = zip(np.concatenate(ids), np.concatenate(numbers), strict=True)
         drawn_by.append(dict(pairs))

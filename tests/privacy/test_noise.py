@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from dpmc_core.completion.common.parameters import BudgetConfig
 from dpmc_core.mechanisms import FAMILIES, RUN_FAMILIES, Laplace, Mechanism
 from dpmc_core.privacy import Ledger, account
 from dpmc_core.privacy.account import ORDERS, release_rdp, tightest, zcdp
-from dpmc_core.privacy.budget import norm_of
 from dpmc_core.privacy.noise import (
     Noise,
     NominalEpsilon,
@@ -46,7 +46,7 @@ def test_every_kind_of_amount_gives_the_family_it_names(name: str) -> None:
     assert by_sigma.budget.noise(0.7) == budget.noise(0.7)
     assert budget.noise(0.7).name == name
     assert budget.noise(0.7).std == pytest.approx(0.7, rel=1e-12)
-    assert budget.norm == norm_of(budget) == (2 if name == "gaussian" else 1)
+    assert budget.norm == (2 if name == "gaussian" else 1)
 
 
 @pytest.mark.parametrize("kind", [ReleaseVariance, NominalEpsilon, TotalEpsilon, ReleaseSigma])
@@ -58,7 +58,7 @@ def test_a_shape_that_is_given_is_used(kind: type[Noise]) -> None:
 
 def test_families_that_need_a_design_are_not_for_runs() -> None:
     assert set(FAMILIES) - set(RUN_FAMILIES) == {"staircase"}
-    assert norm_of(None) == 2
+    assert BudgetConfig().norm == 2
 
 
 def test_vectors_without_a_theorem_cost_their_pure_epsilon() -> None:

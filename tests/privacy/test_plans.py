@@ -56,7 +56,7 @@ def planned_otherwise() -> Any:
 def test_second_moment_sensitivities_hold(size: int, norm: int, clip: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     users = np.zeros(size, dtype=int)
-    z = clip_rows(users, rng.standard_normal(size) * rng.exponential(2.0), 1, norm, clip)
+    z = clip_rows(users, rng.standard_normal(size) * rng.exponential(2.0), norm, clip)
     own = second_moment(users, np.arange(size), z, 1, size)
     assert own == pytest.approx(above_diagonal(z))
     summed = sum_part("x", clip=clip, norm=norm, coordinates=size, share=1.0)

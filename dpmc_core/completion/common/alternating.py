@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray, IntArray
-from dpmc_core.completion.common.population import Group, Population, adds_up
+from dpmc_core.arrays import FloatArray, IntArray, pieces
+from dpmc_core.completion.common.population import Group, Population
 from dpmc_core.completion.common.step import FactorModel, Sides
 from dpmc_core.completion.kernel.lapack import add_ridge, solve_spd
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep, upper_gram
@@ -151,7 +151,6 @@ def _mark(factors: FloatArray) -> tuple[float, ...]:
     return float(factors.sum()), float(np.vdot(factors, factors))
 
 
-@adds_up
 def _sums(
     group: Group,
     state: Alternating,
@@ -206,8 +205,7 @@ def _solved(
     rows, columns = np.triu_indices(rank)
     out, squares = np.zeros((len(sums), rank)), 0.0
     with single_blas_thread():
-        for at in range(0, len(sums), _AT_ONCE):
-            piece = slice(at, at + _AT_ONCE)
+        for piece in pieces(len(sums), _AT_ONCE):
             packed, b, of_values = np.split(sums[piece], [len(rows), len(rows) + rank], axis=1)
             gram = np.zeros((len(packed), rank, rank))
             gram[:, rows, columns] = packed

@@ -8,7 +8,7 @@ from dpmc_core.completion.common.step import Table
 from dpmc_core.config import Choice, Config
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
-from dpmc_core.privacy.budget import Budget, norm_of
+from dpmc_core.privacy.budget import Budget
 
 Rank = Annotated[
     int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
@@ -71,7 +71,7 @@ class BudgetConfig(Config):
     @property
     def norm(self) -> int:
         """The norm that contributions are bounded in: the noise's, 2 without noise."""
-        return norm_of(self.budget)
+        return 2 if self.budget is None else self.budget.norm
 
 
 def public_features(data: Table, use: str) -> FloatArray | None:

@@ -17,7 +17,7 @@ from dpmc_core.completion.common.profiles import on_scale, squared_residuals
 from dpmc_core.completion.common.step import FactorModel, Step, Table
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
-from dpmc_core.privacy.budget import Journal
+from dpmc_core.privacy.budget import Groups, Journal, Term
 from dpmc_core.privacy.ledger import Release
 
 Made = TypeVar("Made")
@@ -62,29 +62,12 @@ class MemoryGroup(Group):
         return self.memory[name][1]
 
 
-Term = Callable[..., FloatArray]
-AddsUp = TypeVar("AddsUp", bound=Term)
-
-
-def adds_up(term: AddsUp) -> AddsUp:
-    """Mark a term that takes ``into``, an array that it may add its own sum to and return: one
-    large array for all groups, not one for each.
-    """
-    term.__dict__["adds_up"] = True
-    return term
-
-
-class Population(Table, Protocol):
-    """Users with their ratings, all clipped to near their scale; only sums over users are asked
-    for. ``term(group, *args)`` gives a group's sum, and may read ``args`` as they are.
-    """
+class Population(Table, Groups, Protocol):
+    """Users with their ratings, all clipped to near their scale."""
 
     @property
     def whole(self) -> MemoryGroup | None:
         """All users, where they are one group in memory."""
-
-    def total(self, term: Term, *args: Any) -> FloatArray:
-        """Σ over groups of ``term(group, *args)``, each user in one group."""
 
 
 class Whole:
@@ -108,7 +91,7 @@ class Whole:
         self.item_features = ratings.item_features
 
     def total(self, term: Term, *args: Any) -> FloatArray:
-        """See ``Population.total``."""
+        """See ``Groups.total``."""
         return term(self.whole, *args)
 
 

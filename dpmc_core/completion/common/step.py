@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import FloatArray, IntArray, pieces
 from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
@@ -31,8 +31,7 @@ class FactorModel:
         """
         out = np.empty(len(users))
         step = max(1, _GATHERED // max(self.user_factors.shape[1], 1))
-        for start in range(0, len(users), step):
-            part = slice(start, start + step)
+        for part in pieces(len(users), step):
             out[part] = np.einsum(
                 "kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]]
             )

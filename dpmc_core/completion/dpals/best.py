@@ -31,7 +31,6 @@ from typing import Annotated
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.cards import user_level
 from dpmc_core.completion.common.parameters import PENALTY
 from dpmc_core.completion.common.population import Group, Learned, Whole
 from dpmc_core.completion.common.profiles import squared_residuals
@@ -41,6 +40,7 @@ from dpmc_core.completion.dpals.preprocessing import lottery
 from dpmc_core.completion.dpals.solver import learn_dpals, with_budget
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.limits import Limit
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal, Part, plan
 from dpmc_core.privacy.ledger import Release
 
@@ -121,7 +121,7 @@ def score_of(group: Group, target: Ratings, learned: Learned) -> FloatArray:
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="best-dpals",
         title="Best of several DPALS runs",
         summary="Each run draws its λ and releases a noisy score on ratings held out; the best run "

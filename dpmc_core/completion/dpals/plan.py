@@ -45,10 +45,9 @@ from dpmc_core.completion.common.parameters import (
     Penalty,
     Rank,
 )
-from dpmc_core.completion.common.population import Population
+from dpmc_core.completion.common.step import Table
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, power_part
 from dpmc_core.config import Choice
-from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.budget import GivenSigma, Part, plan
@@ -318,7 +317,7 @@ class DPALSConfig(BudgetConfig):
         )
 
 
-def dpals_plan(people: Population | Ratings, config: DPALSConfig) -> dict[str, Release] | None:
+def dpals_plan(people: Table, config: DPALSConfig) -> dict[str, Release] | None:
     """The releases of a run by name, by sizes and scale alone; None without noise."""
     if not config.private:
         return None
@@ -433,7 +432,7 @@ def _preparation_parts(n_items: int, config: DPALSConfig, value_clip: float) -> 
     }
 
 
-def value_clip_of(people: Population | Ratings, config: DPALSConfig) -> float:
+def value_clip_of(people: Table, config: DPALSConfig) -> float:
     """Γ_M: how far a rating may lie from the middle of the scale."""
     return config.value_clip if config.value_clip is not None else max(people.width / 2, 1e-12)
 

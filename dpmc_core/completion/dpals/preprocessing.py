@@ -135,11 +135,11 @@ def prepare(
     of_all = Basis(uniform, clip, public, config.norm, salt, ones > 0, ones, ones)
     counts = again = ones
     if "counts" in uses:
-        counts = curator.release("counts", lambda: people.total(_counted, of_all))
+        counts = curator.total("counts", people, _counted, of_all)
     _, place = most_popular_columns(counts, n_frequent(people.n_items, config))
     first, mean = replace(of_all, config=config, frequent=place >= 0, first_counts=counts), 0.0
     if "counts again" in uses:
-        again = curator.release("counts again", lambda: people.total(_counted, first))
+        again = curator.total("counts again", people, _counted, first)
     if "sum of ratings" in uses:
         both = cache(lambda: people.total(_sum_and_number, first))
         total = curator.release("sum of ratings", lambda: both()[:1])[0]

@@ -11,13 +11,12 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import BoolArray, FloatArray, IntArray
-from dpmc_core.completion.common.cards import user_level
+from dpmc_core.arrays import BoolArray, FloatArray, IntArray, pieces
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
@@ -28,6 +27,7 @@ from dpmc_core.completion.dpals.rounds import projected, rounds_of
 from dpmc_core.config import values_of
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.errors import ParameterError
+from dpmc_core.privacy.algorithm import guaranteed
 from dpmc_core.privacy.budget import Curator, Journal
 from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
@@ -134,8 +134,8 @@ def begin(
     )
     directions, _ = np.linalg.qr(start)
     for _ in range(config.start_rounds):  # W ← orth(Σ x (xᵀW) + noise)
-        exact = partial(people.total, projected, basis, directions, most)
-        directions, _ = np.linalg.qr(curator.release("start", exact))
+        noisy = curator.total("start", people, projected, basis, directions, most)
+        directions, _ = np.linalg.qr(noisy)
     return basis, directions * math.sqrt(people.n_items / config.rank)
 
 
@@ -156,8 +156,7 @@ def next_items(
     gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
     right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
     out = np.zeros_like(items)
-    for start in range(0, n_learned, 256):
-        piece = slice(start, start + 256)
+    for piece in pieces(n_learned, 256):
         whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
         out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
@@ -182,8 +181,8 @@ def _descended(
     curvature = reg + config.clip_norm**2 * basis.counts[learned, None]
     out = np.where(learned[:, None], items, 0.0)
     for _ in range(config.gradient_steps):
-        exact = partial(people.total, gradients, basis, items, out, step)
-        uphill = curator.release("gradients", exact) - reg * out[learned]
+        noisy = curator.total("gradients", people, gradients, basis, items, out, step)
+        uphill = noisy - reg * out[learned]
         out[learned] += config.learning_rate * uphill / curvature
         out = np.clip(out, -FARTHEST, FARTHEST)
     return out
@@ -264,8 +263,8 @@ def _solved_in_blocks(
     # their silence would tell
     empty = rounds.by_item.empty_rows
     empty = empty[frequent[empty]]
-    for start in range(0, empty.size, 256):
-        rows = empty[start : start + 256]
+    for piece in pieces(empty.size, 256):
+        rows = empty[piece]
         out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
     return out
 
@@ -309,7 +308,7 @@ def _of_likes(
 
 
 ALGORITHMS = (
-    user_level(
+    guaranteed(
         name="dpals",
         title="DPALS",
         summary="Alternating least squares with noisy item statistics; every user is "

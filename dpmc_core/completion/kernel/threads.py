@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -35,25 +35,19 @@ class Workers:
         threads. The first exception of any block is raised after all threads have stopped.
         """
         results = [0.0] * len(blocks)
-        remaining = iter(range(len(blocks)))
-        lock = threading.Lock()
+        waiting = enumerate(blocks)  # the interpreter's lock gives each block to one thread
 
         def loop() -> None:
-            while True:
-                with lock:
-                    k = next(remaining, None)
-                if k is None:
-                    return
-                results[k] = work(blocks[k])
+            for k, block in waiting:
+                results[k] = work(block)
 
         if self.count == 1 or len(blocks) < 2:
             loop()
         else:
             futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
-            errors = [future.exception() for future in futures]
-            for error in errors:
-                if error is not None:
-                    raise error
+            wait(futures)
+            for future in futures:
+                future.result()
         return float(sum(results))
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
