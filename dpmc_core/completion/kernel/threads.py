@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -35,19 +35,25 @@ class Workers:
         threads. The first exception of any block is raised after all threads have stopped.
         """
         results = [0.0] * len(blocks)
-        waiting = enumerate(blocks)  # the interpreter's lock gives each block to one thread
+        remaining = iter(range(len(blocks)))
+        lock = threading.Lock()
 
         def loop() -> None:
-            for k, block in waiting:
-                results[k] = work(block)
+            while True:
+                with lock:
+                    k = next(remaining, None)
+                if k is None:
+                    return
+                results[k] = work(blocks[k])
 
         if self.count == 1 or len(blocks) < 2:
             loop()
         else:
             futures = [self._pool.submit(loop) for _ in range(min(self.count, len(blocks)))]
-            wait(futures)
-            for future in futures:
-                future.result()
+            errors = [future.exception() for future in futures]
+            for error in errors:
+                if error is not None:
+                    raise error
         return float(sum(results))
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> FloatArray:
