@@ -7,8 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.privacy import Ledger, Release
 from dpmc_core.privacy.budget import Curator
+
+
+def steps_of(
+    config: Any, data: Any, seed: int | np.random.Generator = 0, *more: Any, task: str = ""
+) -> Iterator[Any]:
+    """Steps of the algorithm whose settings ``config`` are, at the first task that it has if no
+    other is named; ``more`` is what else the task takes.
+    """
+    (card,) = (card for card in ALGORITHMS.values() if card.config is type(config))
+    solve = getattr(card, task or card.tasks[0])
+    return solve(data, config, np.random.default_rng(seed), *more)  # a generator stays itself
+
+
+def last_of(*run: Any, **task: str) -> Any:
+    """The last of the steps."""
+    *_, last = steps_of(*run, **task)
+    return last
 
 
 def spending(steps: Iterable[Any]) -> tuple[Any, Ledger]:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from dpmc_core.completion.dpals.plan import DPALSConfig
-
-__all__ = ["papers_dpals", "solved_rows"]
+from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.metrics.ratings import rmse
 
 _PAPER: dict[str, Any] = {
     "rank": 32,
@@ -27,6 +27,18 @@ def papers_dpals(**knobs: Any) -> DPALSConfig:
     whatever the usual settings are.
     """
     return DPALSConfig(**(_PAPER | knobs))
+
+
+def ratings_in(table: Any, **more: Any) -> Ratings:
+    """Of 1 to 5: whatever is not 0 in ``table`` (users×items)."""
+    table = np.asarray(table, dtype=float)
+    users, items = (ids.astype(np.int32) for ids in np.nonzero(table))
+    return Ratings(users, items, table[users, items], *table.shape, 1.0, 5.0, **more)
+
+
+def error(predictor: Any, test: Ratings) -> float:
+    """The RMSE on ``test``."""
+    return rmse(predictor.predict(test.users, test.items), test.values)
 
 
 def solved_rows(

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from dpmc_core.completion.dpnmf import DPNMFConfig, dpnmf, functional_sensitivity
+from dpmc_core.completion.dpnmf import DPNMFConfig, functional_sensitivity
 from dpmc_core.datasets.synthetic.ratings import low_rank
 from dpmc_core.experiments import RunSpec, run
 from dpmc_core.mechanisms import Laplace
+from tests.steps import last_of
 
 
 @pytest.mark.parametrize(("reg", "most"), [(1e-3, 0.03), (0.5, 0.5)])
 def test_without_noise_it_recovers_a_low_rank_matrix(reg: float, most: float) -> None:
     """And ends where no change of an item helps: by the slopes of Σ ½(x − u·v)² + ½λ‖v‖²."""
     ratings = low_rank(80, 60, rank=3, observed=0.7, seed=1)
-    config = DPNMFConfig(rank=3, reg=reg, iterations=200)
-    *_, step = dpnmf(ratings, config, np.random.default_rng(0))
+    step = last_of(DPNMFConfig(rank=3, reg=reg, iterations=200), ratings)
     users, items = step.model.user_factors, step.model.item_factors
     assert min(users.min(), items.min()) >= 0
     assert np.linalg.norm(users, axis=1).max() <= 1 + 1e-9

@@ -11,14 +11,15 @@ import pytest
 from dpmc_core.cli.common.main import main
 from dpmc_core.completion.common.profiles import RATING_SD, TASTE_SD, own_tastes
 from dpmc_core.completion.kernel.threads import Workers
-from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
+from dpmc_core.completion.moments import MomentsConfig
 from dpmc_core.datasets.own import read_item_table
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings, random_split
 from dpmc_core.errors import DataError
 from dpmc_core.experiments import RunSpec, run
-from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget
-from tests.completion.references import solved_rows
+from tests.completion.references import error, ratings_in, solved_rows
+from tests.own.files import long_csv
+from tests.steps import last_of
 
 KINDS = 4
 
@@ -28,13 +29,11 @@ def by_kind(seed: int, n_users: int = 400, n_items: int = 120) -> Ratings:
     rng = np.random.default_rng(seed)
     kind = np.arange(n_items) % KINDS
     tastes = rng.normal(size=(n_users, KINDS))
-    users, items = np.nonzero(rng.random((n_users, n_items)) < 0.25)
-    values = 3 + 0.8 * tastes[users, kind[items]] + 0.3 * rng.normal(size=users.size)
+    there = rng.random((n_users, n_items)) < 0.25
+    values = 3 + 0.8 * tastes[:, kind] + 0.3 * rng.normal(size=there.shape)
     flags = (kind[:, None] == np.arange(KINDS)).astype(float)
     features = ItemFeatures.checked(list("abcd"), flags, n_items)
-    shape = {"n_users": n_users, "n_items": n_items, "low": 1, "high": 5}
-    values = np.clip(np.rint(values), 1, 5)
-    return Ratings.checked(users, items, values, **shape, item_features=features)
+    return ratings_in(there * np.clip(np.rint(values), 1, 5), item_features=features)
 
 
 def test_a_users_tastes_are_a_ridge_on_their_own_ratings_alone() -> None:
@@ -70,9 +69,7 @@ def test_features_that_say_something_help(epsilon: float) -> None:
         split, errors = random_split(by_kind(seed), 0.2, seed), []
         for use in ("none", "shrink"):
             config = MomentsConfig(item_features=use, budget=Budget(epsilon=epsilon))
-            *_, last = one_shot_moments(split.train, config, np.random.default_rng(seed), 1)
-            predicted = last.model.predict(split.test.users, split.test.items)
-            errors.append(rmse(predicted, split.test.values))
+            errors.append(error(last_of(config, split.train, seed, 1).model, split.test))
         without, shrunk = errors
         assert shrunk < without - 0.1
 
@@ -134,9 +131,8 @@ def test_an_item_table_has_an_order_of_its_own(names: str, order: str) -> None:
 def test_the_command_line_takes_an_item_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [f"u{u},film {i},{u * i % 5 + 1}" for u in range(60) for i in range(u % 3, 20, 3)]
-    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows]))
-    table = ["item,a,b", *(f"film {i},{i % 2},{i}" for i in range(20))]
+    (tmp_path / "r.csv").write_bytes(long_csv(60, 20))
+    table = ["item,a,b", *(f"book {i},{i % 2},{i}" for i in range(20))]
     (tmp_path / "i.csv").write_text("\n".join(table))
     line = f"complete moments --data {tmp_path}/r.csv --mechanism gaussian --epsilon 2 "
     words = [*line.split(), "--item-features", "shrink"]

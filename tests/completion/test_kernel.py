@@ -35,7 +35,7 @@ def problem(n_rows: int, n_columns: int, density: float, seed: int):
     noisy=st.booleans(),
     seed=st.integers(0, 10_000),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, noisy, seed) -> None:
     rows, columns, values, rng = problem(n_rows, n_columns, density, seed)
     if rows.size == 0:
@@ -43,14 +43,16 @@ def test_half_sweep_solves_every_row(n_rows, n_columns, density, rank, reg, nois
     factors = rng.normal(0, 1, (n_columns, rank))
     noise = rng.normal(0, 1, (n_rows, rank)) * noisy
     side = group_rows(rows, columns, values, n_rows, n_columns, rank)
-    found, squares = half_sweep(
+    computed, squares = half_sweep(
         side, factors, reg, Workers(2), noise=noise if noisy else None, measure=True
     )
     expected = solved_rows(rows, columns, values, factors, reg, n_rows, noise)
     # conditioning: cond ≤ ‖A‖²/λ + 1 ≤ 60·(√60+√64)²/1e-3, times a few ulp of the largest entry
     scale = np.abs(expected).max() + 1
-    np.testing.assert_allclose(found, expected, atol=1e-7 * scale if reg == 1e-3 else 1e-10 * scale)
-    residuals = values - np.einsum("kr,kr->k", found[rows], factors[columns])
+    np.testing.assert_allclose(
+        computed, expected, atol=1e-7 * scale if reg == 1e-3 else 1e-10 * scale
+    )
+    residuals = values - np.einsum("kr,kr->k", computed[rows], factors[columns])
     assert squares == pytest.approx(
         float(residuals @ residuals), rel=1e-6, abs=1e-6 * float(values @ values)
     )
@@ -167,8 +169,8 @@ def test_the_upper_triangle_is_that_of_all_rows(length: int, rank: int) -> None:
     out = np.full((2, rank, rank), 0x7FF0000000000001, dtype=np.uint64).view(np.float64)
     solve.upper_gram(a, out)
     upper = np.triu_indices(rank)
-    for found, rows in zip(out, a, strict=True):
-        np.testing.assert_allclose(found[upper], (rows.T @ rows)[upper], atol=1e-11 * length)
+    for computed, rows in zip(out, a, strict=True):
+        np.testing.assert_allclose(computed[upper], (rows.T @ rows)[upper], atol=1e-11 * length)
 
 
 def test_an_error_in_one_block_reaches_the_caller() -> None:

@@ -6,28 +6,15 @@ import numpy as np
 import pytest
 
 from dpmc_core.completion import recommending
-from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.moments import (
-    WORTH_IT,
-    MomentsConfig,
-    _items_kept,
-    items_worth_it,
-    one_shot_moments,
-)
-from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
-from dpmc_core.completion.recommending import (
-    LikesConfig,
-    likes_items_worth_it,
-    moments_of_likes,
-    most_popular,
-)
+from dpmc_core.completion.moments import WORTH_IT, MomentsConfig, _items_kept, items_worth_it
+from dpmc_core.completion.private_svd import PrivateSVDConfig
+from dpmc_core.completion.recommending import PopularConfig, likes_items_worth_it
 from dpmc_core.datasets.ratings import Ratings, likes, user_split
 from dpmc_core.datasets.synthetic.ratings import skewed
-from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget
-from tests.completion.references import papers_dpals, solved_rows
-from tests.steps import spending
+from tests.completion.references import error, papers_dpals, solved_rows
+from tests.steps import last_of, spending, steps_of
 
 
 @pytest.fixture(scope="module")
@@ -49,36 +36,36 @@ def test_without_noise_the_model_is_the_plain_calculation(split) -> None:
     """Weights, second moment, eigenvectors and every user's ridge system, written out with dense
     matrices.
     """
-    *_, last = moments_of_likes(
-        split.train, LikesConfig(rank=4), np.random.default_rng(0), 1, split.query
-    )
+    last = last_of(MomentsConfig(rank=4), split.train, 0, 1, split.query, task="recommend")
     train, served = dense(split.train), dense(split.train) + dense(split.query)
     popularity = rows_of_length_one(train).sum(axis=0)
     weights = train * np.maximum(popularity, 1e-2) ** -0.35
     weights = rows_of_length_one(weights)
     moment, apart = weights.T @ weights, ~np.eye(40, dtype=bool)
-    found, strength, edge = np.zeros((40, 40)), {}, 0.0
-    for _ in range(4):  # the diagonal is not released: what was found stands there
-        values, vectors = np.linalg.eigh(np.where(apart, moment, found))
+    part, strength, edge = np.zeros((40, 40)), {}, 0.0
+    for _ in range(4):  # the diagonal is not released: that of the part so far stands there
+        values, vectors = np.linalg.eigh(np.where(apart, moment, part))
         strength = {
             k: np.sign(values[k]) * np.sqrt(values[k] ** 2 - edge**2)
             for k in (39, 38, 37, 36, 0)
             if abs(values[k]) > edge
         }
-        found = sum(s * np.outer(vectors[:, k], vectors[:, k]) for k, s in strength.items())
-        rows = np.sum(np.where(apart, moment - found, 0) ** 2, axis=1)
+        part = sum(s * np.outer(vectors[:, k], vectors[:, k]) for k, s in strength.items())
+        rows = np.sum(np.where(apart, moment - part, 0) ** 2, axis=1)
         tail = np.log(40) / 40
         edge = 2 * np.sqrt(max(rows.mean(), rows.max() / (1 + 2 * np.sqrt(tail) + 2 * tail)))
-    kept = [k for k, s in strength.items() if s > 0]
-    assert len(kept) == last.model.item_factors.shape[1] - 1 > 0
-    factors = np.stack([vectors[:, k] * np.sqrt(strength[k] / strength[39] * 40) for k in kept], 1)
-    shared = 0.3 * factors.T @ factors + np.eye(len(kept))
+    retained = [k for k, s in strength.items() if s > 0]
+    assert len(retained) == last.model.item_factors.shape[1] - 1 > 0
+    factors = np.stack(
+        [vectors[:, k] * np.sqrt(strength[k] / strength[39] * 40) for k in retained], 1
+    )
+    shared = 0.3 * factors.T @ factors + np.eye(len(retained))
     users = solved_rows(
         *np.nonzero(served), np.ones(np.count_nonzero(served)), factors, shared, 300
     )
     scores = users @ factors.T + 0.1 * popularity / popularity.max()
     assert np.allclose(last.model.block(np.arange(300)), scores, atol=1e-9)
-    (step,) = most_popular(split.train, LikesConfig(), np.random.default_rng(0))
+    (step,) = steps_of(PopularConfig(), split.train)
     assert np.allclose(step.model.block(np.array([7]))[0], 0.1 * popularity / popularity.max())
     assert last.releases == step.releases == ()
 
@@ -88,13 +75,11 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
     same vectors.
     """
     budget = Budget(epsilon=3.0)
-    config = papers_dpals(
-        rank=3, reg=1.0, centring="none", implicit=True, global_penalty=0.3, budget=budget
-    )
+    dpals = papers_dpals(rank=3, reg=1.0, global_penalty=0.3, budget=budget)
     others = np.setdiff1d(split.train.users, split.query.users)
-    for solver, settings in ((dpals, config), (moments_of_likes, LikesConfig(budget=budget))):
+    for config in (dpals, MomentsConfig(budget=budget)):
         first, second = (
-            list(solver(split.train, settings, np.random.default_rng(1), 1, visitors))[-1].model
+            last_of(config, split.train, 1, 1, visitors, task="recommend").model
             for visitors in (split.query, None)
         )
         assert np.allclose(first.item_factors, second.item_factors, rtol=0, atol=1e-9)
@@ -102,8 +87,8 @@ def test_visitors_change_nothing_that_is_released(split) -> None:
 
 
 def test_an_item_without_factors_scores_nothing(split) -> None:
-    config = papers_dpals(rank=2, item_share=0.25, centring="none", implicit=True, private=False)
-    *_, last = dpals(split.train, config, np.random.default_rng(0), 1)
+    config = papers_dpals(rank=2, item_share=0.25, private=False)
+    last = last_of(config, split.train, 0, 1, None, task="recommend")
     largest = np.abs(last.model.block(np.arange(300))).max(axis=0)
     assert np.count_nonzero(largest > 0) == 10
     assert np.allclose(np.sort(largest)[:30], 0, atol=1e-12)
@@ -131,14 +116,8 @@ def test_few_items_rated_by_many_beat_private_svd() -> None:
     for epsilon in (2.0, 20.0, None):
         budget = None if epsilon is None else Budget(epsilon=epsilon)
         by_moments, by_svd = (
-            rmse(last.predict(test.users, test.items), test.values)
-            for last in (
-                list(solver(train, config(budget=budget), np.random.default_rng(1), 1))[-1].model
-                for solver, config in (
-                    (one_shot_moments, MomentsConfig),
-                    (private_svd, PrivateSVDConfig),
-                )
-            )
+            error(last_of(kind(budget=budget), train, 1).model, test)
+            for kind in (MomentsConfig, PrivateSVDConfig)
         )
         assert by_moments < 0.9 * by_svd
 
@@ -149,15 +128,15 @@ def test_second_moments_are_left_out_where_size_and_epsilon_say_so(epsilon: floa
 
     Two tables of one shape get the same, and either way the whole budget is spent.
     """
-    budget = Budget(epsilon=epsilon)
+    config = MomentsConfig(budget=Budget(epsilon=epsilon))
     tables = [skewed(400, 60, 4_000 + 1_000 * seed, seed=seed) for seed in (0, 1)]
     of_likes = likes_items_worth_it, recommending.WORTH_IT
-    for solver, config, worth, least, data in (
-        (one_shot_moments, MomentsConfig(budget=budget), items_worth_it, WORTH_IT, tables),
-        (moments_of_likes, LikesConfig(budget=budget), *of_likes, list(map(likes, tables))),
+    for task, worth, least, data in (
+        ("rate", items_worth_it, WORTH_IT, tables),
+        ("recommend", *of_likes, list(map(likes, tables))),
     ):
         ledgers = [
-            spending(solver(table, config, np.random.default_rng(seed), 1))[1]
+            spending(steps_of(config, table, seed, 1, task=task))[1]
             for seed, table in enumerate(data)
         ]
         # nothing but the size and ε decides: the other table, with other ratings, gets the very
@@ -179,9 +158,9 @@ def test_which_users_are_held_out_changes_no_plan() -> None:
     train, visitors = liked.take(~visiting), liked.take(visiting)
     fewer = visitors.take(visitors.users != visitors.users[0])
     for epsilon in np.geomspace(0.5, 20, 25):
-        config = LikesConfig(budget=Budget(epsilon=float(epsilon)))
+        config = MomentsConfig(budget=Budget(epsilon=float(epsilon)))
         first, second = (
-            next(moments_of_likes(train, config, np.random.default_rng(0), 1, served))
+            next(steps_of(config, train, 0, 1, served, task="recommend"))
             for served in (visitors, fewer)
         )
         assert (first.releases, first.rest) == (second.releases, second.rest)

@@ -17,22 +17,22 @@ from dpmc_core.completion import recommending as recommending_module
 from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
 from dpmc_core.completion.dpals import solver as dpals_module
-from dpmc_core.completion.dpals.best import BestConfig, best_dpals
+from dpmc_core.completion.dpals.best import BestConfig
 from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, n_frequent
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
-from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
-from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
-from dpmc_core.completion.private_svd import PrivateSVDConfig, private_svd
-from dpmc_core.completion.recommending import LikesConfig, moments_of_likes, most_popular
-from dpmc_core.completion.sgld import SGLDConfig, sgld
+from dpmc_core.completion.frank_wolfe import FrankWolfeConfig
+from dpmc_core.completion.moments import MomentsConfig
+from dpmc_core.completion.offsets import PrivateMeansConfig
+from dpmc_core.completion.private_svd import PrivateSVDConfig
+from dpmc_core.completion.recommending import PopularConfig
+from dpmc_core.completion.sgld import SGLDConfig
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
-from dpmc_core.privacy import Ledger, state
+from dpmc_core.experiments.tasks.solve import with_ledgers
+from dpmc_core.privacy import state
 from dpmc_core.privacy.budget import Budget, Curator, GivenSigma
-from tests.completion.references import papers_dpals
-from tests.steps import Tape, parts_used, spending
+from tests.completion.references import papers_dpals, ratings_in
+from tests.steps import Tape, last_of, parts_used, spending, steps_of
 
 R = np.random.default_rng
 USERS, ITEMS = 14, 9
@@ -42,11 +42,8 @@ def table(seed: int = 0) -> Ratings:
     rng = R(seed)
     rated = rng.random((USERS, ITEMS)) < 0.6
     rated[:, 0] = True
-    users, items = np.nonzero(rated)
-    values = rng.integers(1, 6, users.size).astype(float)
     features = ItemFeatures.checked(("a", "b", "c"), R(77).random((ITEMS, 3)), ITEMS)
-    shape = {"n_users": USERS, "n_items": ITEMS, "low": 1, "high": 5}
-    return Ratings.checked(users, items, values, **shape, item_features=features)
+    return ratings_in(rated * rng.integers(1, 6, rated.shape), item_features=features)
 
 
 def liked(ratings: Ratings) -> Ratings:
@@ -57,29 +54,26 @@ def liked(ratings: Ratings) -> Ratings:
     return replace(part, values=np.ones(len(part)), low=-1.0, high=1.0)
 
 
-MOMENTS = one_shot_moments, MomentsConfig(rank=3)
-FEATURES = one_shot_moments, MomentsConfig(rank=3, item_features="shrink")
+MOMENTS = MomentsConfig(rank=3)
+FEATURES = MomentsConfig(rank=3, item_features="shrink")
 SMALL = {"rank": 2, "reg": 1.0, "items_per_user": 3, "item_share": 0.7}
 # every algorithm that claims to protect users, in variants that release different things
-VARIANTS: dict[str, tuple[Any, Any]] = {
+VARIANTS: dict[str, Any] = {
     "moments": MOMENTS,
     "moments, hardly any noise": MOMENTS,
     "moments, public features": FEATURES,
     "moments, public features, hardly any noise": FEATURES,
     "moments, first stage alone": MOMENTS,
-    "most liked": (most_popular, LikesConfig()),
-    "moments of likes": (moments_of_likes, LikesConfig(rank=2)),
-    "moments of likes, public features": (
-        moments_of_likes,
-        LikesConfig(rank=2, item_features="shrink"),
-    ),
-    "means": (private_means, PrivateMeansConfig()),
-    "svd": (private_svd, PrivateSVDConfig(rank=2)),
-    "sgld": (sgld, SGLDConfig(rank=2, reg=1.0, items_per_user=3, rounds=3)),
-    "best of dpals": (best_dpals, BestConfig(**SMALL, mean_runs=4.0, centring="mean")),
-    "fw": (frank_wolfe, FrankWolfeConfig(iterations=3, items_per_user=3)),
+    "most liked": PopularConfig(),
+    "moments of likes": MomentsConfig(rank=2),
+    "moments of likes, public features": MomentsConfig(rank=2, item_features="shrink"),
+    "means": PrivateMeansConfig(),
+    "svd": PrivateSVDConfig(rank=2),
+    "sgld": SGLDConfig(rank=2, reg=1.0, items_per_user=3, rounds=3),
+    "best of dpals": BestConfig(**SMALL, mean_runs=4.0, centring="mean"),
+    "fw": FrankWolfeConfig(iterations=3, items_per_user=3),
     **{
-        name: (dpals, papers_dpals(**SMALL | knobs))
+        name: papers_dpals(**SMALL | knobs)
         for name, knobs in {
             "dpals": {},
             "dpals, public features": {"item_features": "shrink"},
@@ -109,12 +103,7 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
                 "item_exponent": 0.0,
                 "centring": "none",
             },
-            "dpals on likes, with visitors": {
-                "item_share": 1.0,
-                "centring": "none",
-                "implicit": True,
-                "global_penalty": 0.3,
-            },
+            "dpals on likes, with visitors": {"item_share": 1.0, "global_penalty": 0.3},
             "dpals by gradient steps": {
                 "solve": "gradient",
                 "gradient_steps": 3,
@@ -142,16 +131,15 @@ VARIANTS: dict[str, tuple[Any, Any]] = {
 }
 OF_RATINGS = [name for name in VARIANTS if "like" not in name]
 every_variant = pytest.mark.parametrize("name", VARIANTS)
-every_norm = pytest.mark.parametrize("family", ["gaussian", "laplace"])
 
 
 def run(name: str, ratings: Ratings, family: str = "gaussian") -> list[Step]:
     """All steps of a variant. On likes the last user takes no part: a visitor has their row."""
-    solver, config = VARIANTS[name]
     # noise that suits a total ε of 3 leaves no factors of so few
     budget = Budget(epsilon=20_000.0 if "hardly any" in name else 3.0, family=family)
-    config, visitors = replace(config, budget=budget), ()
+    config, task, visitors = replace(VARIANTS[name], budget=budget), "rate", ()
     if name not in OF_RATINGS:
+        task = "recommend"
         strangers = liked(table(9))
         visitors = (replace(strangers.take(strangers.users == USERS - 1), name="visitors"),)
         ratings = liked(ratings.take(ratings.users < USERS - 1))
@@ -159,7 +147,7 @@ def run(name: str, ratings: Ratings, family: str = "gaussian") -> list[Step]:
         if "first stage" not in name:  # fourteen users are too few to plan the second one
             patch.setattr(moments_module, "WORTH_IT", 0.0)
             patch.setattr(recommending_module, "WORTH_IT", 0.0)
-        return list(solver(ratings, config, R(1), 1, *visitors))
+        return [*steps_of(config, ratings, 1, 1, *visitors, task=task)]
 
 
 def record(
@@ -194,7 +182,7 @@ LISTS = ("users", "items", "values")
 STRANGE = (1.7e308, -1.7e308, 5e-324, -0.0, 41.0, 1e9)
 
 
-@every_norm
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
 @every_variant
 def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
     name: str, family: str
@@ -216,8 +204,8 @@ def test_one_user_moves_a_release_by_their_own_part_and_no_more_than_planned(
             row = own
             if strange:
                 items = rng.choice(ITEMS, rng.integers(ITEMS + 1), replace=False).astype(np.int32)
-                said = {"items": items, "values": rng.choice(STRANGE, items.size)}
-                row = replace(own, users=np.full(items.size, user, np.int32), **said)
+                strange_row = {"items": items, "values": rng.choice(STRANGE, items.size)}
+                row = replace(own, users=np.full(items.size, user, np.int32), **strange_row)
             both = (np.append(getattr(others, k), getattr(row, k)) for k in LISTS)
             with_row = replace(others, **dict(zip(LISTS, both, strict=True)))
             (whole, now), (alone, _) = (
@@ -252,12 +240,11 @@ def test_a_run_spends_its_budget_and_states_all_of_it_wherever_it_stops(
     name: str, family: str
 ) -> None:
     """Whoever stops has seen errors that are computed without noise."""
-    ledger, statements = Ledger(), []
-    for step in run(name, table(), family):
-        ledger = ledger.plus(step.releases)
-        statements.append(state(ledger.plus(step.rest), 1e-5, draws_so_far=ledger.draws))
-    *stopped, statement = statements
-    assert state(ledger, 1e-5) == statement
+    ledgers = [ledgers for _, *ledgers in with_ledgers(iter(run(name, table(), family)))]
+    *stopped, statement = (
+        state(planned, 1e-5, draws_so_far=ledger.draws) for ledger, planned in ledgers
+    )
+    assert state(ledgers[-1][0], 1e-5) == statement
     assert 3.0 * 0.99999 < statement.epsilon <= 3.0  # the plan counts as the statement does
     assert not statement.nominal
     assert (statement.unit, statement.neighbours) == ("user", "add/remove-one")
@@ -279,13 +266,10 @@ def test_a_run_spends_its_budget_and_states_all_of_it_wherever_it_stops(
 )
 def test_what_a_user_adds_to_the_spread(row: list[float], adds: float) -> None:
     for other in ([], [1.0, 2.0]):
-        values = np.array(other + row)
-        users = np.repeat(np.arange(2, dtype=np.int32), [len(other), len(row)])
-        items = np.r_[: len(other), : len(row)].astype(np.int32)
-        both = Ratings(users, items, values, 2, ITEMS, 1.0, 5.0)
+        both = ratings_in([values + [0.0] * (ITEMS - len(values)) for values in (other, row)])
         with_row, without = (
             float(offsets_module._variances(MemoryGroup(ratings))[0])
-            for ratings in (both, both.take(users == 0))
+            for ratings in (both, both.take(both.users == 0))
         )
         assert with_row - without == pytest.approx(adds, abs=1e-12)
 
@@ -407,14 +391,14 @@ def test_few_items_are_all_learned(n_items: int, settings: dict[str, Any], learn
 def test_bad_settings_of_dpals_are_told(knobs: dict[str, Any], words: str) -> None:
     knobs = {"rank": 2, "budget": Budget(epsilon=1.0), **knobs}
     with pytest.raises(ParameterError, match=re.escape(words)):
-        list(dpals(table(), papers_dpals(**knobs), R(0), 1))
+        last_of(papers_dpals(**knobs), table())
 
 
 @pytest.mark.parametrize("name", ["dpals", "dpals weights, power start", "fw"])
 def test_a_given_sigma_is_in_units_of_what_is_clipped(name: str) -> None:
     """A user moves the statistics of a step by √k, and by k what is one number for all ratings."""
-    solver, config = VARIANTS[name]
-    _, ledger = spending(solver(table(), replace(config, budget=GivenSigma(sigma=9.0)), R(0), 1))
+    config = VARIANTS[name]
+    _, ledger = spending(steps_of(replace(config, budget=GivenSigma(sigma=9.0)), table()))
     k, ratio = config.items_per_user, getattr(config, "gram_ratio", 1.0)
     for release in ledger.releases:
         shift = math.sqrt(k) / (ratio if release.what.startswith("Gram") else 1.0)
@@ -431,7 +415,7 @@ def test_more_items_per_user_than_anybody_rated(sampling: str) -> None:
     config = papers_dpals(
         rank=2, items_per_user=10_000, sampling=sampling, budget=Budget(epsilon=1.0)
     )
-    step = next(dpals(table(), config, R(0), 1))
+    step = next(steps_of(config, table()))
     assert np.isfinite(step.model.block(np.arange(USERS))).all()
     sensitivities = {release.what: release.l2_sensitivity for release in step.releases}
     assert sensitivities["Gram matrices of all items"] == pytest.approx(math.sqrt(ITEMS))
@@ -443,15 +427,15 @@ def test_no_user_decides_whether_there_is_a_result(penalty: float) -> None:
     rounding; all others have fewer ratings than factors.
     """
     rng = R(0)
-    users = np.r_[np.repeat(np.arange(200), 3), np.full(40, 200)]
-    items = np.r_[rng.integers(0, 13, 600) + np.tile([0, 13, 26], 200), :40]
-    values = rng.uniform(1, 5, len(users))
-    ratings = Ratings.checked(users, items, values, n_users=201, n_items=40, low=1, high=5)
+    there = np.zeros((201, 40), dtype=bool)
+    there[np.arange(200)[:, None], rng.integers([0, 13, 26], [13, 26, 39], (200, 3))] = True
+    there[200] = True
+    ratings = ratings_in(there * rng.uniform(1, 5, there.shape))
     knobs = {"rank": 8, "reg": 1e-3, "item_share": 0.7, "global_penalty": penalty}
     config = DPALSConfig(budget=Budget(epsilon=0.1), **knobs)
     for seed in range(8):
-        *_, last = dpals(ratings, config, R(seed), 1)
-        assert np.isfinite(last.model.predict(users, items)).all()
+        last = last_of(config, ratings, seed)
+        assert np.isfinite(last.model.predict(ratings.users, ratings.items)).all()
 
 
 @pytest.mark.parametrize("name", OF_RATINGS)

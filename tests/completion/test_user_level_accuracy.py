@@ -13,24 +13,18 @@ import pytest
 
 from dpmc_core.completion.common.baselines import BASELINES, fit_baselines
 from dpmc_core.completion.common.population import Whole
-from dpmc_core.completion.common.step import Step
 from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, dpals_plan
 from dpmc_core.completion.dpals.power_iteration import PROJECTIONS, solve_noisy
 from dpmc_core.completion.dpals.preprocessing import lottery
-from dpmc_core.completion.dpals.solver import dpals
-from dpmc_core.completion.frank_wolfe import FrankWolfeConfig, frank_wolfe
-from dpmc_core.completion.moments import MomentsConfig, one_shot_moments
-from dpmc_core.completion.offsets import PrivateMeansConfig, private_means
-from dpmc_core.completion.sgld import SGLDConfig, posterior_epsilon, sgld, sgld_plan
+from dpmc_core.completion.frank_wolfe import FrankWolfeConfig
+from dpmc_core.completion.moments import MomentsConfig
+from dpmc_core.completion.offsets import PrivateMeansConfig
+from dpmc_core.completion.sgld import SGLDConfig, posterior_epsilon, sgld_plan
 from dpmc_core.completion.spectral import (
     SVTConfig,
     TrifactorConfig,
     TruncatedSVDConfig,
     UserItemConfig,
-    svt,
-    trifactor,
-    truncated_svd,
-    user_item,
 )
 from dpmc_core.datasets.ratings import Ratings, likes, random_split
 from dpmc_core.datasets.synthetic.ratings import low_rank, skewed
@@ -38,23 +32,14 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.metrics.ratings import rmse
 from dpmc_core.privacy.budget import Budget, GivenSigma
 from dpmc_core.privacy.compare import dpals_counts
-from tests.completion.references import papers_dpals, solved_rows
+from tests.completion.references import error, papers_dpals, solved_rows
+from tests.steps import last_of, steps_of
 
 R = np.random.default_rng
 
 
 SALT = int(R(5).integers(2**63))  # of the lottery, with seed 5
 SMALL = skewed(60, 25, 700, rank=2, seed=0)
-
-
-def last_of(solver: Any, ratings: Ratings, config: Any, seed: int = 0, *more: Any) -> Step:
-    """The last step of a run."""
-    *_, step = solver(ratings, config, R(seed), *more)
-    return step
-
-
-def error(predictor: Any, test: Ratings) -> float:
-    return rmse(predictor.predict(test.users, test.items), test.values)
 
 
 def baseline_of(train: Ratings, name: str = "user + item") -> Any:
@@ -124,7 +109,7 @@ def test_dpals_without_noise_is_algorithm_1(knobs: dict) -> None:
     assert rng.integers(2**63) == SALT
     start = rng.standard_normal((SMALL.n_items, 3)) / math.sqrt(3)
     ratings = likes(SMALL) if config.implicit else SMALL
-    last, again = (last_of(dpals, ratings, config, 5, workers) for workers in (1, 2))
+    last, again = (last_of(config, ratings, 5, workers) for workers in (1, 2))
     users, items = reference_dpals(ratings, config, start)
     assert last.model.user_factors[:, :3] == pytest.approx(users, rel=1e-9, abs=1e-10)
     assert last.model.item_factors[:, :3] == pytest.approx(items, rel=1e-9, abs=1e-10)
@@ -138,7 +123,7 @@ def test_noise_does_not_depend_on_the_number_of_threads() -> None:
     ratings = skewed(400, 120, 9000, seed=1)
     config = papers_dpals(rank=3, budget=Budget(epsilon=2.0))
     assert np.array_equal(
-        *(last_of(dpals, ratings, config, 0, workers).model.item_factors for workers in (1, 2))
+        *(last_of(config, ratings, 0, workers).model.item_factors for workers in (1, 2))
     )
 
 
@@ -149,7 +134,7 @@ def test_infrequent_items_get_the_users_own_mean() -> None:
     rated = np.bincount(SMALL.users, minlength=60)
     # pulled to the middle of the scale
     own = (np.bincount(SMALL.users, SMALL.values, minlength=60) + 5 * 3.0) / (rated + 5)
-    apart = last_of(dpals, SMALL, config).model.block(np.arange(60)) - own[:, None]
+    apart = last_of(config, SMALL).model.block(np.arange(60)) - own[:, None]
     assert apart[:, order[13:]] == pytest.approx(0, abs=1e-9)
     assert not np.allclose(apart[:, order[:13]], 0)
 
@@ -180,7 +165,7 @@ def test_power_iteration_starts_dpals_near_the_truth() -> None:
     ratings, budget = low_rank(4000, 40, rank=2, observed=0.5), Budget(epsilon=20.0)
     usual = papers_dpals(rank=2, reg=1.0, iterations=1, items_per_user=20, budget=budget)
     random, power = (
-        last_of(dpals, ratings, replace(usual, start=start), 3).squared_residuals
+        last_of(replace(usual, start=start), ratings, 3).squared_residuals
         for start in ("random", "power")
     )
     assert power < 0.9 * random
@@ -230,11 +215,11 @@ def test_table_4_gives_the_epsilon_of_finding_9(
 def test_without_noise_moments_learns_what_means_cannot() -> None:
     split = random_split(skewed(3000, 200, 120_000, rank=4, noise_floor=0.5, seed=2), 0.2, 0)
     moments, private, means = (
-        error(last_of(solver, split.train, config).model, split.test)
-        for solver, config in (
-            (one_shot_moments, MomentsConfig(rank=6)),
-            (one_shot_moments, MomentsConfig(rank=6, budget=Budget(epsilon=10.0))),
-            (private_means, PrivateMeansConfig()),
+        error(last_of(config, split.train).model, split.test)
+        for config in (
+            MomentsConfig(rank=6),
+            MomentsConfig(rank=6, budget=Budget(epsilon=10.0)),
+            PrivateMeansConfig(),
         )
     )
     assert means == pytest.approx(error(baseline_of(split.train), split.test), rel=0.03)
@@ -253,7 +238,7 @@ def test_the_second_stage_never_ruins_the_first(family: str) -> None:
     for seed in range(4):
         config = MomentsConfig(budget=Budget(epsilon=5.0, family=family))
         first, second = (
-            error(step.model, split.test) for step in one_shot_moments(split.train, config, R(seed))
+            error(step.model, split.test) for step in steps_of(config, split.train, seed)
         )
         ratios.append(second / first)
     assert max(ratios) < 1.01, ratios
@@ -261,9 +246,8 @@ def test_the_second_stage_never_ruins_the_first(family: str) -> None:
 
 def test_private_frank_wolfe_without_noise_descends() -> None:
     ratings = low_rank(200, 40, rank=2, observed=0.5)
-    steps = list(
-        frank_wolfe(ratings, FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40), R(0))
-    )
+    config = FrankWolfeConfig(iterations=15, nuclear=0.3, items_per_user=40)
+    steps = [*steps_of(config, ratings)]
     assert steps[-1].squared_residuals < 0.6 * len(ratings) * ratings.values.var()
     assert all(step.releases == () for step in steps)
 
@@ -290,7 +274,7 @@ def test_steps_of_sgld_go_down_the_energy_that_its_posterior_bound_is_of() -> No
 
     start = R(0).standard_normal((25, 2)) / math.sqrt(2)
     rate = config.step_size / (0.8 + 100.0**2 * 60)
-    moved = last_of(sgld, ratings, config).model.item_factors[:, :2] - start
+    moved = last_of(config, ratings).model.item_factors[:, :2] - start
     for place in ((0, 0), (7, 1), (24, 0)):
         step = np.zeros((25, 2))
         step[place] = 1e-5
@@ -299,23 +283,18 @@ def test_steps_of_sgld_go_down_the_energy_that_its_posterior_bound_is_of() -> No
 
 
 @pytest.mark.parametrize(
-    ("solver", "config"),
+    "config",
     [
-        (sgld, SGLDConfig(rank=2, rounds=400, step_size=100.0)),
-        (
-            dpals,
-            DPALSConfig(
-                rank=2, solve="gradient", iterations=10, gradient_steps=40, learning_rate=10.0
-            ),
-        ),
+        SGLDConfig(rank=2, rounds=400, step_size=100.0),
+        DPALSConfig(rank=2, solve="gradient", iterations=10, gradient_steps=40, learning_rate=10.0),
     ],
     ids=["sgld", "dpals by gradient steps"],
 )
-def test_whether_a_diverging_chain_stays_finite_depends_on_nobody(solver, config) -> None:
+def test_whether_a_diverging_chain_stays_finite_depends_on_nobody(config) -> None:
     """Far beyond where products of factors overflow, in which only a rated item would be lost."""
     config = replace(config, budget=Budget(epsilon=1.0))
     for seed in range(3):
-        items = last_of(solver, SMALL, config, seed).model.item_factors
+        items = last_of(config, SMALL, seed).model.item_factors
         assert np.isfinite(items).all()
     assert np.abs(items).max() > 1e40  # it does diverge
 
@@ -324,7 +303,7 @@ def test_given_vectors_are_asked_for_before_anything_is_released() -> None:
     config = DPALSConfig(rank=2, user_sample="given", budget=Budget(epsilon=1.0))
     rng = R(0)
     with pytest.raises(ParameterError, match="not known for these data"):
-        next(dpals(replace(SMALL, truth=None), config, rng))
+        next(steps_of(config, replace(SMALL, truth=None), rng))
     assert rng.random() == R(0).random()
 
 
@@ -347,16 +326,16 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
     ratings = low_rank(120, 80, rank=2, observed=0.6, seed=3)
     truth = ratings.truth.left @ ratings.truth.right.T
     everybody = np.arange(120)
-    for solver, config in (
-        (svt, SVTConfig(rank=8, iterations=300, reg=10.0)),
-        (trifactor, TrifactorConfig(rank=4, iterations=200, reg=0.05)),
+    for config in (
+        SVTConfig(rank=8, iterations=300, reg=10.0),
+        TrifactorConfig(rank=4, iterations=200, reg=0.05),
     ):
-        whole = last_of(solver, ratings, config).model.block(everybody)
-        assert rmse(whole, truth) < 0.03 * truth.std(), solver.__name__
-    base = last_of(user_item, ratings, UserItemConfig()).model
+        whole = last_of(config, ratings).model.block(everybody)
+        assert rmse(whole, truth) < 0.03 * truth.std(), config
+    base = last_of(UserItemConfig(), ratings).model
     predicted = baseline_of(ratings).predict(ratings.users, ratings.items)
     assert base.predict(ratings.users, ratings.items) == pytest.approx(predicted)
-    step = last_of(truncated_svd, ratings, TruncatedSVDConfig(rank=3))
+    step = last_of(TruncatedSVDConfig(rank=3), ratings)
     left = np.zeros((120, 80))
     left[ratings.users, ratings.items] = ratings.values - predicted
     u, s, v = np.linalg.svd(left)
@@ -366,7 +345,7 @@ def test_spectral_baselines_recover_a_low_rank_matrix() -> None:
 
 
 def test_tri_factorisation_descends() -> None:
-    steps = trifactor(SMALL, TrifactorConfig(rank=5, iterations=30, reg=1.0), R(0))
+    steps = steps_of(TrifactorConfig(rank=5, iterations=30, reg=1.0), SMALL)
     for before, after in pairwise(step.objective for step in steps):
         assert after <= before * (1 + 1e-9)
 
@@ -385,6 +364,6 @@ def test_dpals_learns_with_enough_people(sampling: str) -> None:
         projection="inner",
         budget=Budget(epsilon=10.0),
     )
-    step = last_of(dpals, split.train, config)
+    step = last_of(config, split.train)
     baseline = baseline_of(split.train, "user mean")
     assert error(step.model, split.test) < 0.9 * error(baseline, split.test)

@@ -65,7 +65,7 @@ def test_rounds_are_scikit_learns_and_never_go_uphill(
     assert max(np.diff(objectives)) <= 1e-12
 
 
-@settings(derandomize=True, deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 6), st.integers(0, 8), st.integers(0, 10**6))
 def test_active_sets_and_admm_end_where_no_change_helps(k: int, rows: int, seed: int) -> None:
     """The conditions of Karush, Kuhn and Tucker, of singular problems too."""
@@ -111,7 +111,7 @@ def test_coefficients_are_the_non_negative_least_squares_fit() -> None:
         np.testing.assert_allclose(coefficients, nnls(dictionary, column)[0], atol=1e-8)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 9), st.integers(0, 10**6))
 def test_no_step_goes_uphill(k: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ from scipy import fft
 
 from dpmc_core.mechanisms import Mechanism
 from dpmc_core.privacy import Ledger, Release, account
+from dpmc_core.privacy.budget import Budget, Curator, Part, plan
 
 
 def release(
@@ -47,6 +48,12 @@ def mixed(*releases: tuple[Any, ...]) -> Ledger:
 
 def by_method(book: Ledger, delta: float = 1e-5) -> dict[str, float]:
     return {answer.method: answer.epsilon for answer in account(book, delta)}
+
+
+def curator_of(rng: np.random.Generator, **changes: Any) -> Any:
+    """A curator of one release, "x"."""
+    part = Part(what="x", l1=1.0, l2=1.0, share=1.0, source="here", **changes)
+    return Curator(plan({"x": part}, Budget(epsilon=1.0)), rng)
 
 
 def losses_below_and_above(

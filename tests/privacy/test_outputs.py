@@ -54,7 +54,7 @@ def test_on_the_command_line(tmp_path: Path, terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "cannot be read as CSV"),
         ("a,b\n1,2\n", "needs a column 'inside' .* it has a, b"),
@@ -72,10 +72,12 @@ def test_on_the_command_line(tmp_path: Path, terminal: Terminal) -> None:
         (",inside,y\n0,1,2\n", "column 1 has no name. If it numbers the rows"),
     ],
 )
-def test_files_that_cannot_be_audited_get_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_cannot_be_audited_get_a_sentence(
+    tmp_path: Path, text: str, message: str
+) -> None:
     file = tmp_path / "x.csv"
     file.write_text(text)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         audit_outputs(file, epsilon=1.0)
     with pytest.raises(DataError, match="cannot be read"):
         audit_outputs(tmp_path / "none.csv", epsilon=1.0)

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from dpmc_core.mechanisms import Gaussian, Laplace
 from dpmc_core.privacy import Ledger, moments
-from dpmc_core.privacy.budget import Budget, Curator, Part, plan
+from dpmc_core.privacy.budget import Curator, Part, plan
 from dpmc_core.privacy.moments import (
     _ends,
     _some_ends,
@@ -28,8 +27,7 @@ from dpmc_core.privacy.moments import (
     sum_part,
     symmetric,
 )
-from dpmc_core.privacy.statement import group_epsilon
-from tests.privacy.helpers import ledger
+from tests.privacy.helpers import curator_of
 
 
 def above_diagonal(z: np.ndarray) -> np.ndarray:
@@ -39,13 +37,6 @@ def above_diagonal(z: np.ndarray) -> np.ndarray:
 
 def moment_part(size: int, norm: int, clip: float) -> Part:
     return second_moment_part("x", clip=clip, norm=norm, size=size, share=1.0)
-
-
-def curator_of(**changes: Any) -> tuple[Curator, Any]:
-    """A curator of one release, "x", and its plan."""
-    part = Part(what="x", l1=1.0, l2=1.0, share=1.0, source="here", **changes)
-    planned = plan({"x": part}, Budget(epsilon=1.0))
-    return Curator(planned, np.random.default_rng(0)), planned
 
 
 def planned_otherwise() -> Any:
@@ -210,10 +201,11 @@ def test_who_happens_to_be_there_makes_no_factors() -> None:
 
 
 def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
-    curator, planned = curator_of(coordinates=3, count=2)
+    curator = curator_of(np.random.default_rng(0), coordinates=3, count=2)
+    planned = curator.rest()
     with planned_otherwise():
         curator.release("x", np.zeros(4))
-    assert [r.count for r in curator.rest()] == [2]
+    assert curator.rest() == planned
     noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
     assert not np.array_equal(*noisy)
     for call, argument in ((curator.release, np.zeros(3)), (curator.stream, 1)):
@@ -222,7 +214,7 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
     releases = curator.made()
     assert [r.count for r in releases] == [1, 1]
     assert curator.made() == curator.rest() == ()
-    assert Ledger().plus(releases).releases == (planned["x"],)
+    assert Ledger().plus(releases).releases == planned
     assert plan({}, None) is None
     bare = Curator(None, np.random.default_rng(0))
     assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
@@ -232,10 +224,11 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
 
 
 def test_streams_of_noise_are_the_planned_noise() -> None:
-    curator, planned = curator_of(coordinates=30_000)
+    curator = curator_of(np.random.default_rng(0), coordinates=30_000)
+    planned = curator.rest()
     with planned_otherwise():
         curator.stream("x", 7)  # 30,000 numbers are not seven pieces of one length
-    assert curator.rest() == tuple(planned.values())
+    assert curator.rest() == planned
     stream = curator.stream("x", 10)
     assert curator.rest() == ()
     pieces = [stream(k) for k in (3, 0, 1, 2, 4, 5, 6, 7, 9, 8)]
@@ -246,16 +239,6 @@ def test_streams_of_noise_are_the_planned_noise() -> None:
     assert len(set(noise)) == noise.size
     # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
     assert noise.var() == pytest.approx(curator.std("x") ** 2, rel=5 * math.sqrt(2 / noise.size))
-
-
-def test_the_epsilon_of_a_group_is_exact() -> None:
-    noise = Gaussian.with_epsilon(5.0, 1.0, delta=1e-5)
-    of_group = group_epsilon(ledger(noise), 10, 1e-5)
-    assert of_group == pytest.approx(noise.epsilon_at_delta(1e-5, 10.0), rel=1e-9)
-    assert of_group == pytest.approx(110.0, rel=5e-3)
-    # of Laplace noise it is at most a multiple
-    assert group_epsilon(ledger(Laplace(scale=2.0)), 4, 1e-12) == pytest.approx(2.0, rel=1e-6)
-    assert group_epsilon(ledger(Laplace(scale=2.0), 3), 4, 1e-9) <= 6 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("ratings", [400, 9_000])  # sparse pieces, and dense ones

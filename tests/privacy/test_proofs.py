@@ -17,7 +17,6 @@ SHIFTS = (0.05, 0.5, 1.0, 2.5, 6.0, 20.0)
 
 
 every_alpha = pytest.mark.parametrize("alpha", ALPHAS)
-every_shift = pytest.mark.parametrize("shift", SHIFTS)
 every_noise = pytest.mark.parametrize(
     "noise", [*(Huber(alpha=alpha) for alpha in (0.5, 1.5, 4.0)), Laplace(scale=1.0)], ids=str
 )
@@ -75,7 +74,7 @@ def test_the_divergence_is_at_most_order_times_its_limit_and_the_fisher_bound(al
 
 
 @every_alpha
-@every_shift
+@pytest.mark.parametrize("shift", SHIFTS)
 def test_step_1_and_2_the_derivative_is_the_tilted_mean_which_falls_with_the_order(
     alpha: float, shift: float
 ) -> None:

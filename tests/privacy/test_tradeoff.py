@@ -29,9 +29,6 @@ NOISES = (
 )
 
 
-every_noise = pytest.mark.parametrize("noise", NOISES, ids=lambda n: f"{n.name}")
-
-
 def of_densities(noise: Mechanism, shift: float, reach: float, points: int) -> list[np.ndarray]:
     """The masses of noise that moved by ``shift``, and that did not, on a fine grid of outputs."""
     x = np.linspace(-reach, reach, points)
@@ -45,7 +42,7 @@ def of_best_test(p: np.ndarray, q: np.ndarray, alarms: np.ndarray) -> np.ndarray
     return 1 - np.interp(alarms, alarm, hit)
 
 
-@every_noise
+@pytest.mark.parametrize("noise", NOISES, ids=lambda n: n.name)
 @pytest.mark.parametrize("shift", [0.5, 1.0])
 def test_a_mechanisms_curve_is_that_of_the_best_test(noise: Mechanism, shift: float) -> None:
     curve = of_mechanism(noise, shift)
