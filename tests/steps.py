@@ -67,9 +67,9 @@ class Tape:
         """Record releases, whose outputs are ``noisy`` of their name, sums and own outputs."""
         release_sum = Curator.release
 
-        def release(curator: Curator, name: str, exact: Any) -> np.ndarray:
+        def release(curator: Curator, name: str, exact: Any, **how: bool) -> np.ndarray:
             exact = exact() if callable(exact) else exact
-            own = release_sum(curator, name, exact)  # checks the plan, writes the ledger
+            own = release_sum(curator, name, exact, **how)  # checks the plan, writes the ledger
             self.sums.append((curator._plan[name], np.array(exact)))
             return self.output(noisy(name, exact, own))
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy import sparse
 
-from dpmc_core.arrays import IntArray
+from dpmc_core.arrays import IntArray, products_at
 from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.samples import Samples
-from dpmc_core.datasets.synthetic.ratings import add_products, distinct_pairs
+from dpmc_core.datasets.synthetic.ratings import distinct_pairs
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.partitioned.engine import Engine, Tell
@@ -91,7 +91,7 @@ def _write_skewed(skewed: Skewed, folder: Path, k: int) -> int:
     taste = 0.6 / _RANK**0.5 * rng.standard_normal((n, _RANK))
     left = np.column_stack([np.ones(n), 0.4 * rng.standard_normal(n), taste])
     values = skewed.noise_floor * rng.standard_normal(count)
-    add_products(values, left, right, users, items)
+    values += products_at(left, right, users, items)
     columns = {
         "user": (first + users).astype(np.int64),
         "item": items.astype(np.int64),

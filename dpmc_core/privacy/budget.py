@@ -6,7 +6,6 @@ of a user-level algorithm leaves.
 """
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -250,9 +249,11 @@ class Curator:
         """The total of ``term`` over the ``groups``, by ``release``."""
         return self.release(name, lambda: groups.total(term, *args))
 
-    def release(self, name: str, exact: FloatArray | Callable[[], FloatArray]) -> FloatArray:
-        """``exact``, or what it returns, with the noise of release ``name``; the ledger gains one
-        such release.
+    def release(
+        self, name: str, exact: FloatArray | Callable[[], FloatArray], *, by_row: bool = False
+    ) -> FloatArray:
+        """``exact``, or what it returns, with the noise of release ``name``, with ``by_row`` that
+        of each row from a generator of its own; the ledger gains one such release.
         """
         if not self.private:
             return self.once(name, exact if callable(exact) else lambda: exact)
@@ -263,7 +264,12 @@ class Curator:
             sums = exact() if callable(exact) else exact
             if sums.size != length:
                 raise RuntimeError(_OTHERWISE.format(name))
-            return sums + sample(planned, self._rng).reshape(sums.shape)
+            if not by_row:
+                return sums + sample(planned, self._rng).reshape(sums.shape)
+            generator, out = generators_of(self._rng), sums.copy()
+            for k, row in enumerate(out):
+                row += planned.mechanism.sample(row.size, generator(k * row.size))
+            return out
 
         return self.once(name, noisy, planned)
 
@@ -294,15 +300,6 @@ class Curator:
         noisy = exact + planned.mechanism.sample(exact.size, self._rng)
         return np.where((noisy > least) & (exact > 0), noisy, 0.0)
 
-    def stream(self, name: str, pieces: int) -> Callable[[int], FloatArray] | None:
-        """The noise of release ``name`` in ``pieces`` of one length: ``noise(k)`` is the k-th.
-
-        For sums too large to hold at once. The ledger gains the whole release now; pieces may be
-        asked for in any order and by several threads, each once (``RuntimeError``: the same noise
-        twice would show what it hides). None without noise.
-        """
-        return self._pieces(name, self._split(name, pieces), pieces) if self.private else None
-
     def _booked(self, name: str, *, fits: bool) -> Release:
         """One release ``name`` in the ledger, if one is left of the plan and the call ``fits``."""
         if self._left[name] == 0 or not fits:
@@ -311,34 +308,6 @@ class Curator:
         planned = replace(self._plan[name], count=1)
         self._made.append(planned)
         return planned
-
-    def _split(self, name: str, pieces: int) -> Release:
-        return self._booked(name, fits=pieces > 0 and self._plan[name].coordinates % pieces == 0)
-
-    def _pieces(self, name: str, planned: Release, pieces: int) -> Callable[[int], FloatArray]:
-        generator, size = generators_of(self._rng), planned.coordinates // pieces
-        open_pieces, asking = set(range(pieces)), threading.Lock()
-
-        def noise(k: int) -> FloatArray:
-            with asking:
-                if k not in open_pieces:
-                    raise RuntimeError(_OTHERWISE.format(name))
-                open_pieces.remove(k)
-            return planned.mechanism.sample(size, generator(k * size))
-
-        return noise
-
-    def release_pieces(self, name: str, pieces: int, exact: Callable[[], FloatArray]) -> FloatArray:
-        """What ``exact`` returns (``pieces``×length) with the noise that ``stream`` would give."""
-        if not self.private:
-            return self.once(name, exact)
-        planned = self._split(name, pieces)
-
-        def noisy() -> FloatArray:
-            noise = self._pieces(name, planned, pieces)
-            return exact() + np.stack([noise(k) for k in range(pieces)])
-
-        return self.once(name, noisy, planned)
 
     def made(self) -> tuple[Release, ...]:
         """The releases made since this was last asked."""

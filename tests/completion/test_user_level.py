@@ -16,7 +16,6 @@ from dpmc_core.completion import offsets as offsets_module
 from dpmc_core.completion import recommending as recommending_module
 from dpmc_core.completion.common.population import MemoryGroup
 from dpmc_core.completion.common.step import FactorModel, Step
-from dpmc_core.completion.dpals import solver as dpals_module
 from dpmc_core.completion.dpals.best import BestConfig
 from dpmc_core.completion.dpals.plan import SAMPLING, DPALSConfig, n_frequent
 from dpmc_core.completion.dpals.preprocessing import first_k, lottery, weights_of
@@ -30,7 +29,7 @@ from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.experiments.tasks.solve import with_ledgers
 from dpmc_core.privacy import state
-from dpmc_core.privacy.budget import Budget, Curator, GivenSigma
+from dpmc_core.privacy.budget import Budget, GivenSigma
 from tests.completion.references import papers_dpals, ratings_in
 from tests.steps import Tape, last_of, parts_used, spending, steps_of
 
@@ -154,26 +153,9 @@ def record(
     name: str, family: str, ratings: Ratings, replayed: Tape | None = None
 ) -> tuple[Tape, FactorModel]:
     """Run a variant, with the outputs of ``replayed`` in place of its own releases if given."""
-    tape, sums = Tape(replayed), dict[str, np.ndarray]()
-    solve_items, release_items = dpals_module._solved_in_blocks, dpals_module._released
-
-    def released(gram: np.ndarray, right: np.ndarray, places: np.ndarray, streams: Any) -> Any:
-        sums["gram"][places] = gram[:, *np.triu_indices(gram.shape[1])]
-        sums["right"][places] = right
-        return release_items(gram, right, places, streams)
-
-    def items(group: Any, basis: Any, before: np.ndarray, curator: Curator, step: int) -> Any:
-        rank = before.shape[1]
-        sums["gram"] = np.zeros((ITEMS, rank * (rank + 1) // 2))
-        sums["right"] = np.zeros((ITEMS, rank))
-        own = solve_items(group, basis, before, curator, step)
-        tape.sums += [(curator._plan[key], total) for key, total in sums.items()]
-        return tape.output(own)
-
+    tape = Tape(replayed)
     with pytest.MonkeyPatch.context() as patch:
         tape.record(patch)
-        patch.setattr(dpals_module, "_solved_in_blocks", items)
-        patch.setattr(dpals_module, "_released", released)
         *_, last = run(name, ratings, family)
     return tape, last.model
 

@@ -208,9 +208,8 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
     assert curator.rest() == planned
     noisy = [curator.release("x", np.zeros(3)) for _ in range(2)]
     assert not np.array_equal(*noisy)
-    for call, argument in ((curator.release, np.zeros(3)), (curator.stream, 1)):
-        with planned_otherwise():
-            call("x", argument)
+    with planned_otherwise():
+        curator.release("x", np.zeros(3))
     releases = curator.made()
     assert [r.count for r in releases] == [1, 1]
     assert curator.made() == curator.rest() == ()
@@ -218,24 +217,14 @@ def test_a_curator_makes_what_was_planned_and_nothing_else() -> None:
     assert plan({}, None) is None
     bare = Curator(None, np.random.default_rng(0))
     assert np.array_equal(bare.release("x", np.ones(3)), np.ones(3))
-    assert bare.stream("x", 1) is None
     assert (bare.std("x"), bare.shift("x")) == (0.0, math.inf)
     assert bare.made() == bare.rest() == ()
 
 
-def test_streams_of_noise_are_the_planned_noise() -> None:
+def test_noise_by_row_is_the_planned_noise() -> None:
     curator = curator_of(np.random.default_rng(0), coordinates=30_000)
-    planned = curator.rest()
-    with planned_otherwise():
-        curator.stream("x", 7)  # 30,000 numbers are not seven pieces of one length
-    assert curator.rest() == planned
-    stream = curator.stream("x", 10)
+    noise = curator.release("x", lambda: np.zeros((10, 3_000)), by_row=True).ravel()
     assert curator.rest() == ()
-    pieces = [stream(k) for k in (3, 0, 1, 2, 4, 5, 6, 7, 9, 8)]
-    for k in (3, 8, 10, -1):  # asked for before, or never planned
-        with planned_otherwise():
-            stream(k)
-    noise = np.concatenate(pieces)
     assert len(set(noise)) == noise.size
     # the sample variance of n Gaussian numbers has relative standard deviation √(2/n); five of them
     assert noise.var() == pytest.approx(curator.std("x") ** 2, rel=5 * math.sqrt(2 / noise.size))

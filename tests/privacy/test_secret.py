@@ -85,8 +85,9 @@ def test_pieces_of_secret_noise_are_as_secret() -> None:
     assert all(is_secret(of(k)) for k in range(4))
     seeded = (generators_of(np.random.default_rng(3))(5).standard_normal(9) for _ in range(2))
     assert np.array_equal(*seeded)
-    curators = [curator_of(secret_generator(), coordinates=8) for _ in range(2)]
-    assert not np.array_equal(*(curator.stream("x", 2)(0) for curator in curators))
+    curators = [curator_of(secret_generator(), coordinates=2_000) for _ in range(2)]
+    noises = (curator.release("x", np.zeros((2, 1_000)), by_row=True) for curator in curators)
+    assert_unlike([row for noise in noises for row in noise])
 
 
 def test_a_system_without_entropy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpmc_core.arrays import FloatArray, IntArray, pieces
+from dpmc_core.arrays import FloatArray, IntArray, products_at
 from dpmc_core.completion.kernel.solve import Side, group_rows
 from dpmc_core.datasets.ratings import ItemFeatures, Ratings
 from dpmc_core.errors import ParameterError
 from dpmc_core.privacy.ledger import Release
-
-_GATHERED = 250_000  # numbers of each factor matrix that a prediction holds at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +27,7 @@ class FactorModel:
         """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the
         cache.
         """
-        out = np.empty(len(users))
-        step = max(1, _GATHERED // max(self.user_factors.shape[1], 1))
-        for part in pieces(len(users), step):
-            out[part] = np.einsum(
-                "kr,kr->k", self.user_factors[users[part]], self.item_factors[items[part]]
-            )
-        return out
+        return products_at(self.user_factors, self.item_factors, users, items)
 
     def block(self, users: slice | IntArray) -> FloatArray:
         """Predictions for these users and all items."""

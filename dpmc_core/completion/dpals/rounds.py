@@ -3,7 +3,6 @@
 Provides ``Rounds``, a group's ratings prepared by a ``Basis`` and grouped once.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +23,6 @@ from dpmc_core.completion.dpals.preprocessing import Basis, lottery
 from dpmc_core.completion.kernel.solve import BlockSolver, Side, half_sweep
 from dpmc_core.completion.kernel.threads import Workers
 from dpmc_core.datasets.ratings import Ratings
-
-ItemSolver = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
 
 _LEAST_RIDGE = 1e-10  # of what a user's system is at most without it
 
@@ -86,23 +83,25 @@ class Rounds:
         most = self.basis.config.clip_norm
         return users * np.minimum(1.0, most / np.maximum(size, 1e-300))
 
-    def of_all(self, clipped: FloatArray) -> FloatArray:
-        """The upper triangle of Σ u uᵀ; visitors take part in nothing."""
-        counted = clipped.copy()
-        counted[self._guests] = 0.0
-        return (counted.T @ counted)[np.triu_indices(clipped.shape[1])]
-
-    def item_pass(self, clipped: FloatArray, solve: ItemSolver, pool: Workers) -> FloatArray:
-        """What ``solve(gram, right, items)`` makes of the statistics of each item that has any, a
-        block at a time.
+    def statistics(self, clipped: FloatArray, pool: Workers) -> FloatArray:
+        """Each frequent item's Gram triangle and right-hand side, and in the last row the triangle
+        of Σ u uᵀ over all users but visitors (frequent + 1 × r(r+1)/2 + r).
         """
+        basis, rank = self.basis, clipped.shape[1]
+        upper = np.triu_indices(rank)
+        triangle = len(upper[0])
+        out = np.zeros((basis.learned.size + 1, triangle + rank))
 
         def update(a: FloatArray, y: FloatArray, rows: IntArray, solver: BlockSolver) -> FloatArray:
-            weight = self._item_weight[rows]
-            gram = np.matmul(a.transpose(0, 2, 1), a) * weight[:, None, None]
-            return solve(gram, np.vecmat(y, a) * weight[:, None], rows)
+            weight = self._item_weight[rows, None]
+            gram, right = np.matmul(a.transpose(0, 2, 1), a)[:, *upper], np.vecmat(y, a)
+            out[basis.place[rows]] = np.hstack([gram, right]) * weight
+            return right
 
-        out, _ = half_sweep(self.by_item, clipped * self._root[:, None], 1.0, pool, update=update)
+        half_sweep(self.by_item, clipped * self._root[:, None], 1.0, pool, update=update)
+        counted = clipped.copy()
+        counted[self._guests] = 0.0
+        out[-1, :triangle] = (counted.T @ counted)[upper]
         return out
 
     def gradients(self, clipped: FloatArray, items: FloatArray, pool: Workers) -> FloatArray:

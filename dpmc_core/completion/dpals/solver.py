@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpmc_core.arrays import BoolArray, FloatArray, IntArray, pieces
+from dpmc_core.arrays import BoolArray, FloatArray, pieces
 from dpmc_core.completion.common.parameters import public_features
 from dpmc_core.completion.common.population import Group, Learning, Population, in_memory
 from dpmc_core.completion.common.step import FactorModel, Step, check_rank
@@ -32,7 +32,6 @@ from dpmc_core.privacy.budget import Curator, Journal
 from dpmc_core.privacy.moments import symmetric
 from dpmc_core.privacy.noise import Noise, ReleaseSigma, TotalEpsilon
 
-Stream = Callable[[int], FloatArray] | None
 FARTHEST = 1e50
 """Where a diverging chain of steps is held: whether a product overflows must depend on nobody."""
 
@@ -142,21 +141,19 @@ def begin(
 def next_items(
     people: Population, basis: Basis, items: FloatArray, curator: Curator, step: int
 ) -> FloatArray:
-    """The items' factors after round ``step`` (from 0): in memory from statistics that leave block
-    by block, else from those that are summed up before any noise, with the same numbers.
+    """The items' factors after round ``step`` (from 0), from statistics of all frequent items:
+    also of those that nobody's ratings took part for, whose silence would tell.
     """
-    config, n_learned = basis.config, basis.learned.size
+    config = basis.config
     if config.solve == "gradient":
         return _descended(people, basis, items, curator, step)
-    if people.whole is not None:
-        return _solved_in_blocks(people.whole, basis, items, curator, step)
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
     sums = cache(lambda: people.total(_statistics, basis, items, step))
     shared = _shared(basis, curator, lambda: sums()[-1, :triangle])
-    gram = curator.release_pieces("gram", n_learned, lambda: sums()[:n_learned, :triangle])
-    right = curator.release_pieces("right", n_learned, lambda: sums()[:n_learned, triangle:])
+    gram = curator.release("gram", lambda: sums()[:-1, :triangle], by_row=True)
+    right = curator.release("right", lambda: sums()[:-1, triangle:], by_row=True)
     out = np.zeros_like(items)
-    for piece in pieces(n_learned, 256):
+    for piece in pieces(len(gram), 256):
         whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
         out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
@@ -225,64 +222,9 @@ def _users(group: Group, basis: Basis, items: FloatArray, step: int | None = Non
 
 
 def _statistics(group: Group, basis: Basis, items: FloatArray, step: int) -> FloatArray:
-    """Each frequent item's Gram triangle and right-hand side, and the triangle of Σ u uᵀ over all
-    users in the last row (frequent + 1 × r(r+1)/2 + r).
-    """
-    rounds, rank = rounds_of(group, basis), basis.config.rank
-    upper = np.triu_indices(rank)
-    out = np.zeros((basis.learned.size + 1, len(upper[0]) + rank))
-
-    def collect(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
-        out[basis.place[rows]] = np.hstack([gram[:, *upper], right])
-        return right
-
-    clipped = rounds.clipped(_users(group, basis, items, step))
-    rounds.item_pass(clipped, collect, group.pool)
-    out[-1, : len(upper[0])] = rounds.of_all(clipped)
-    return out
-
-
-def _solved_in_blocks(
-    group: Group, basis: Basis, items: FloatArray, curator: Curator, step: int
-) -> FloatArray:
-    """Every frequent item's factors from noisy statistics of the users' clipped vectors.
-
-    Zeros for the others.
-    """
-    rounds, config, frequent = rounds_of(group, basis), basis.config, basis.frequent
-    users = rounds.clipped(_users(group, basis, items, step))
-    rank, shared = config.rank, _shared(basis, curator, lambda: rounds.of_all(users))
-    streams = [curator.stream(name, basis.learned.size) for name in ("gram", "right")]
-
-    def solve(gram: FloatArray, right: FloatArray, rows: IntArray) -> FloatArray:
-        gram, right = _released(gram, right, basis.place[rows], streams)
-        return solve_noisy(gram + shared, right, basis.item_reg[rows], config.projection)
-
-    out = rounds.item_pass(users, solve, group.pool)
-    # items that nobody's ratings took part for still have noisy statistics: without theirs,
-    # their silence would tell
-    empty = rounds.by_item.empty_rows
-    empty = empty[frequent[empty]]
-    for piece in pieces(empty.size, 256):
-        rows = empty[piece]
-        out[rows] = solve(np.zeros((rows.size, rank, rank)), np.zeros((rows.size, rank)), rows)
-    return out
-
-
-def _released(
-    gram: FloatArray, right: FloatArray, places: IntArray, streams: list[Stream]
-) -> tuple[FloatArray, FloatArray]:
-    """What leaves of the statistics of items at these ``places``.
-
-    With the noise of their own stretch of the released vectors, whichever thread asks.
-    """
-    of_gram, of_right = streams
-    if of_gram is None or of_right is None:
-        return gram, right
-    upper = np.stack([of_gram(p) for p in places.tolist()])
-    return gram + symmetric(upper, right.shape[1]), right + np.stack(
-        [of_right(p) for p in places.tolist()]
-    )
+    """See ``Rounds.statistics``, of the users' clipped vectors."""
+    rounds = rounds_of(group, basis)
+    return rounds.statistics(rounds.clipped(_users(group, basis, items, step)), group.pool)
 
 
 def _orthonormal(factors: FloatArray) -> FloatArray:

@@ -8,11 +8,9 @@ their ground truth, so error on the whole matrix can be measured.
 import numpy as np
 
 from dpmc_core import limits
-from dpmc_core.arrays import FloatArray, IntArray
+from dpmc_core.arrays import FloatArray, IntArray, products_at
 from dpmc_core.datasets.ratings import Ratings, Truth
 from dpmc_core.errors import ParameterError
-
-_PIECE = 1_000_000  # ratings whose factors are gathered at once
 
 
 def low_rank(
@@ -124,17 +122,6 @@ def skewed(
     return _observed(truth, users, items, 1.0, 5.0, "synthetic skewed", noise)
 
 
-def add_products(
-    values: FloatArray, left: FloatArray, right: FloatArray, users: IntArray, items: IntArray
-) -> None:
-    """Add to ``values`` what the factors say at their cells, in pieces: the gathered factors of 20M
-    ratings would not fit.
-    """
-    for start in range(0, len(values), _PIECE):
-        part = slice(start, start + _PIECE)
-        values[part] += np.einsum("kr,kr->k", left[users[part]], right[items[part]])
-
-
 def _observed(
     truth: Truth,
     users: IntArray,
@@ -142,13 +129,12 @@ def _observed(
     low: float,
     high: float | None,
     name: str,
-    noise: FloatArray | None = None,
+    noise: FloatArray | float = 0.0,
 ) -> Ratings:
-    """Ratings of the whole matrix ``truth`` at these cells, with ``noise`` if any; ``high`` None
+    """Ratings of the whole matrix ``truth`` at these cells, with ``noise``; ``high`` None
     is the largest of them.
     """
-    values = np.zeros(len(users)) if noise is None else noise
-    add_products(values, truth.left, truth.right, users, items)
+    values = noise + products_at(truth.left, truth.right, users, items)
     return Ratings.checked(
         users,
         items,
