@@ -10,7 +10,7 @@ fields hold live objects (a mechanism, a budget) that no parameter names.
 import json
 from collections.abc import Hashable
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -49,12 +49,6 @@ class Parameter:
     default: Any
     optional: bool
 
-    @cached_property
-    def _limit(self) -> Limit:
-        """The rule of a number, with the parameter's own name in its sentences."""
-        assert isinstance(self.rule, Limit)
-        return replace(self.rule, name=self.name)
-
     def saying(self, meaning: str) -> "Parameter":
         """A copy with another ``meaning``."""
         return replace(self, rule=replace(self.rule, meaning=meaning))
@@ -66,7 +60,7 @@ class Parameter:
         if isinstance(self.rule, Choice):
             check_choice(self.name, value, self.rule.names)
             return value
-        number = self._limit.check(value)
+        number = self.rule.check(value)
         return int(number) if self.rule.integer else number
 
     def parse(self, text: str) -> Any:
@@ -75,7 +69,7 @@ class Parameter:
             return self.check(text)
         if text == "None" and self.optional and self.default is not None:
             return None  # else leaving it out says so
-        return self.check(self._limit.parse(text))
+        return self.check(self.rule.parse(text))
 
 
 def parameters(kind: type) -> dict[str, Parameter]:
@@ -98,10 +92,11 @@ def _declared(kind: Hashable) -> dict[str, Parameter]:
         optional = NoneType in get_args(hint)
         if optional:
             hint = next(x for x in get_args(hint) if x is not NoneType)
-        rules = [x for x in getattr(hint, "__metadata__", ()) if isinstance(x, (Limit, Choice))]
-        if rules:
+        for rule in getattr(hint, "__metadata__", ()):
+            if isinstance(rule, Limit):
+                rule = replace(rule, name=field.name, integer=hint.__origin__ is int)
             default = None if field.default is MISSING else field.default
-            params[field.name] = Parameter(field.name, rules[0], default, optional)
+            params[field.name] = Parameter(field.name, rule, default, optional)
     return params
 
 

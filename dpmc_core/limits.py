@@ -38,7 +38,6 @@ class Limit:
     ``low``–``high``, open at an end where ``open_low``/``open_high`` says so.
     """
 
-    name: str
     low: float
     high: float
     meaning: str
@@ -49,6 +48,7 @@ class Limit:
     label: str = ""  # what its box on a page is called; without one it has none of its own
     step: float | None = None  # of that box
     format: str = ""  # of the number in that box, as printf writes it
+    name: str = ""  # of a field's that of the field, and whole numbers as its type says
 
     @property
     def allowed(self) -> str:

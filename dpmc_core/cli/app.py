@@ -15,7 +15,7 @@ from dpmc_core.wording import JsonObject
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _NEEDS = [name for extra in ("data", "text", "runs", "app") for name in EXTRAS[extra]]
-_PORT = Limit("port", 1, 65535, "port of this machine that the app answers on", integer=True)
+_PORT = Limit(1, 65535, "port of this machine that the app answers on", integer=True, name="port")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

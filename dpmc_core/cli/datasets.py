@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         ("files", 8, "partitions"),
         ("seed", 0, "for make: its seed"),
     ):
-        add_number(parser, name, Limit(name, 0, 1e9, text, integer=True), usual)
+        add_number(parser, name, Limit(0, 1e9, text, integer=True, name=name), usual)
     add_words(parser, ("--workers", "N", "for make: processes (1)"))
     parser.set_defaults(workers="1")
 

@@ -30,8 +30,8 @@ from dpmc_core.wording import JsonObject, counted
 HOLDS = ("ratings", "documents", "images")
 _COLUMNS = ("user", "item", "rating")
 _LARGEST = 50_000_000  # bytes of a list of words
-_MEMORY = Limit("memory_mb", 500, 1_000_000, "megabytes of each process", integer=True)
-_SIDE = Limit("shape", 1, 10_000, "a side of an image in pixels", integer=True)
+_MEMORY = Limit(500, 1_000_000, "megabytes of each process", integer=True, name="memory_mb")
+_SIDE = Limit(1, 10_000, "a side of an image in pixels", integer=True, name="shape")
 
 
 def add(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from dpmc_core.mechanisms.grid import release_on_grid
 from dpmc_core.wording import JsonObject
 
 _NOISE = ("alpha", "scale", "variance", "epsilon", "gamma")
-_SAMPLES = Limit("samples", 0, 1000, "how many noise samples to print", integer=True)
+_SAMPLES = Limit(0, 1000, "how many noise samples to print", integer=True, name="samples")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

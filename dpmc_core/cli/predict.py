@@ -9,7 +9,7 @@ from dpmc_core.experiments.release import read_release, write_files
 from dpmc_core.limits import Limit
 from dpmc_core.wording import JsonObject, csv_text
 
-_TOP = Limit("top", 1, 1000, "items for each user", integer=True)
+_TOP = Limit(1, 1000, "items for each user", integer=True, name="top")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -29,12 +29,10 @@ class ALSConfig(AlternatingConfig):
         Annotated[
             int,
             Limit(
-                "noisy_iterations",
                 1,
                 500,
                 "outer iterations with noise, from the first; the others have none, and the run "
                 "protects nothing",
-                integer=True,
             ),
         ]
         | None

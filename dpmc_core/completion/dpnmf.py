@@ -47,14 +47,7 @@ class DPNMFConfig(Config):
     """``mechanism`` is the noise that every coefficient gets, None for none."""
 
     rank: Annotated[
-        int,
-        Limit(
-            "rank",
-            1,
-            MOST_RANK,
-            "number of latent factors r (rank × rank numbers for every user)",
-            integer=True,
-        ),
+        int, Limit(1, MOST_RANK, "number of latent factors r (rank × rank numbers for every user)")
     ] = 3
     reg: Penalty = 1.0
     iterations: Iterations = 20

@@ -46,7 +46,6 @@ class FrankWolfeConfig(BudgetConfig):
     nuclear: Annotated[
         float,
         Limit(
-            "nuclear",
             1e-4,
             1e3,
             "bound on the nuclear norm, in half scale widths times √(users·items)",

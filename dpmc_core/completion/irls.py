@@ -24,7 +24,6 @@ from dpmc_core.privacy.noise import NominalEpsilon, ReleaseVariance, TotalEpsilo
 LossAlpha = Annotated[
     float,
     Limit(
-        "loss_alpha",
         0.01,
         20,
         "transition parameter of the Huber loss in IRLS, in rating units",
@@ -41,11 +40,9 @@ class IRLSConfig(AlternatingConfig):
     inner: Annotated[
         int,
         Limit(
-            "inner",
             1,
             100,
             "inner reweighting iterations K of IRLS per item pass",
-            integer=True,
             label="IRLS inner iterations K",
         ),
     ] = 10

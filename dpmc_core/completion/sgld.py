@@ -51,19 +51,11 @@ class SGLDConfig(BudgetConfig):
     clip_norm: Annotated[float, parameters(DPALSConfig)["clip_norm"].rule] = 0.25
     rounds: Annotated[
         int,
-        Limit(
-            "rounds",
-            1,
-            1000,
-            "Langevin steps, each of which releases",
-            integer=True,
-            label="Steps of the chain (SGLD)",
-        ),
+        Limit(1, 1000, "Langevin steps, each of which releases", label="Steps of the chain (SGLD)"),
     ] = 30
     step_size: Annotated[
         float,
         Limit(
-            "step_size",
             0,
             100,
             "step size η of Langevin steps, in units of 1/(λ + Γ_u²·users)",

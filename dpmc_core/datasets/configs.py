@@ -77,11 +77,9 @@ class RatingsData(Data):
     left_out: Annotated[
         int,
         Limit(
-            "left_out",
             1,
             100,
             "ratings held out of each user who has more, where split is leave-k-out",
-            integer=True,
             label="Held out of each user",
         ),
     ] = 1
@@ -90,13 +88,11 @@ class RatingsData(Data):
         Annotated[
             int,
             Limit(
-                "top_items",
                 2,
                 200_000,
                 "the most rated items, which alone stay with their ratings; their list is read off "
                 "the data without noise and taken as public",
                 400,
-                integer=True,
                 label="Most rated items only",
                 step=100,
             ),

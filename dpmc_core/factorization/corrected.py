@@ -101,7 +101,6 @@ class CorrectedNMFConfig(RoundsConfig):
     averaging: Annotated[
         float,
         Limit(
-            "averaging",
             0,
             1,
             "how much the statistics of earlier rounds still count",

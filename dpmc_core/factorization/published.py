@@ -58,24 +58,13 @@ class PublishedConfig(RoundsConfig):
     """
 
     rounds: Rounds = 1000
-    inner: Annotated[
-        int, Limit("inner", 1, 200, "steps on the coefficients per round", integer=True)
-    ] = 5
+    inner: Annotated[int, Limit(1, 200, "steps on the coefficients per round")] = 5
     dictionary_steps: Annotated[
-        int,
-        Limit(
-            "dictionary_steps",
-            1,
-            1000,
-            "steps on the dictionary per round",
-            integer=True,
-            label="Steps on W per round",
-        ),
+        int, Limit(1, 1000, "steps on the dictionary per round", label="Steps on W per round")
     ] = 1
     dictionary_step: Annotated[
         float,
         Limit(
-            "dictionary_step",
             1e-12,
             10,
             "step size of the dictionary over that of the coefficients, η_W/η_H with η_H = "

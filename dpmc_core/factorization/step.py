@@ -18,46 +18,33 @@ from dpmc_core.factorization.blocks import squared_norm
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.ledger import NEIGHBOURS, Release
 
-Parts = Annotated[
-    int,
-    Limit("rank", 1, 256, "number of parts or topics K", integer=True, label="Parts or topics K"),
-]
+Parts = Annotated[int, Limit(1, 256, "number of parts or topics K", label="Parts or topics K")]
 Rounds = Annotated[
     int,
     Limit(
-        "rounds",
         1,
         2000,
         "rounds T (one pass over coefficients and one over the dictionary each)",
-        integer=True,
         label="Rounds",
     ),
 ]
 Refinements = Annotated[
     int,
     Limit(
-        "refinements",
         0,
         20,
         "rounds of private NMF, corrected, that begin at the parts of the moments, for half of the "
         "budget; 0 for none",
-        integer=True,
         label="Rounds after the moments",
     ),
 ]
 InnerSteps = Annotated[
-    int,
-    Limit("inner", 1, 200, "steps on each factor per round", integer=True, label="Steps per round"),
+    int, Limit(1, 200, "steps on each factor per round", label="Steps per round")
 ]
 OutlierPenalty = Annotated[
-    float,
-    Limit(
-        "outlier_penalty", 0, 10, "penalty λ: a deviation below it is not an outlier", open_low=True
-    ),
+    float, Limit(0, 10, "penalty λ: a deviation below it is not an outlier", open_low=True)
 ]
-OutlierBound = Annotated[
-    float, Limit("outlier_bound", 0, 10, "largest outlier M, per entry", open_low=True)
-]
+OutlierBound = Annotated[float, Limit(0, 10, "largest outlier M, per entry", open_low=True)]
 NeighbourChoice = Annotated[
     str,
     Choice(

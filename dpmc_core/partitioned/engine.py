@@ -21,7 +21,7 @@ from dpmc_core.experiments.worker.process import Share
 from dpmc_core.experiments.worker.worker import WorkerEndedError, WorkerError
 from dpmc_core.limits import Limit
 
-WORKERS = Limit("workers", 1, 256, "processes on this machine", integer=True)
+WORKERS = Limit(1, 256, "processes on this machine", integer=True, name="workers")
 _ATTEMPTS = 4  # how often a process may end over one sum
 _GONE = "{} What was released is kept, and the same command goes on from there."
 _ENDED = f"Workers ended {_ATTEMPTS} times over one sum, perhaps for want of memory"

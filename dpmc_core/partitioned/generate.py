@@ -27,10 +27,10 @@ from dpmc_core.partitioned.source import MOST_ROWS
 from dpmc_core.paths import whole_file
 
 _COUNTS = {
-    "users": Limit("users", 2, 100_000_000, "number of users", integer=True),
-    "items": Limit("items", 2, 1_000_000, "number of items", integer=True),
-    "ratings": Limit("ratings", 1, 1_000_000_000, "number of ratings", integer=True),
-    "files": Limit("files", 1, 100_000, "number of files", integer=True),
+    "users": Limit(2, 100_000_000, "number of users", integer=True, name="users"),
+    "items": Limit(2, 1_000_000, "number of items", integer=True, name="items"),
+    "ratings": Limit(1, 1_000_000_000, "number of ratings", integer=True, name="ratings"),
+    "files": Limit(1, 100_000, "number of files", integer=True, name="files"),
 }
 _RANK, _POPULARITY = 8, 0.9
 

@@ -20,9 +20,9 @@ from dpmc_core.privacy import Ledger, Release, odds_sentence
 from dpmc_core.privacy.ledger import sample
 from dpmc_core.wording import JsonObject, counted, power, three
 
-BEYOND = Limit("beyond", 0, 0.25, "share of the people sought beyond each bound", 0.01)
+BEYOND = Limit(0, 0.25, "share of the people sought beyond each bound", 0.01, name="beyond")
 LEAST, MOST = (
-    Limit(name, -1e9, 1e9, f"{side} bound that is possible, chosen without the numbers", end)
+    Limit(-1e9, 1e9, f"{side} bound that is possible, chosen without the numbers", end, name=name)
     for name, side, end in (("least", "lowest", -1e9), ("most", "highest", 1e9))
 )
 _HALVINGS = 12  # of −1e9 to 1e9, by the logarithm: neighbouring bounds differ by about 1 %

@@ -43,38 +43,27 @@ class ModelPlan(Config, Spec):
     target: (
         Annotated[
             float,
-            Limit(
-                "target",
-                -1e9,
-                1e9,
-                "what an error may be at most, or a recall at least",
-                label="Target",
-            ),
+            Limit(-1e9, 1e9, "what an error may be at most, or a recall at least", label="Target"),
         ]
         | None
     ) = None
     least: Annotated[
-        float,
-        Limit("least", 0, 1e9, "least value that is looked at", open_low=True, label="Look from"),
+        float, Limit(0, 1e9, "least value that is looked at", open_low=True, label="Look from")
     ] = 0.1
     most: Annotated[
-        float,
-        Limit("most", 0, 1e9, "largest value that is looked at", open_low=True, label="Look to"),
+        float, Limit(0, 1e9, "largest value that is looked at", open_low=True, label="Look to")
     ] = 50.0
     within: Annotated[
         float,
         Limit(
-            "within",
             1.02,
             10,
             "factor between the answer's ends at which it stops",
             label="Stop within a factor of",
         ),
     ] = 1.5
-    runs: Annotated[int, Limit("runs", 4, 100, "most runs at one place", integer=True)] = 20
-    total_runs: Annotated[
-        int, Limit("total_runs", 8, 10_000, "runs in all after which it stops", integer=True)
-    ] = 120
+    runs: Annotated[int, Limit(4, 100, "most runs at one place")] = 20
+    total_runs: Annotated[int, Limit(8, 10_000, "runs in all after which it stops")] = 120
 
     @property
     def amount(self) -> int:

@@ -34,7 +34,6 @@ class Item(Statistic):
     share: Annotated[
         float,
         Limit(
-            "share",
             0,
             1e6,
             "parts of the budget that is left, of the sum of all parts and those kept for later",
@@ -88,17 +87,12 @@ class Project(Config):
     """
 
     items: tuple[Item, ...]
-    epsilon: Annotated[
-        float, Limit("epsilon", 1e-4, 100, "total ε of the project", label="Total ε")
-    ] = 1.0
+    epsilon: Annotated[float, Limit(1e-4, 100, "total ε of the project", label="Total ε")] = 1.0
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
     mechanism: Annotated[str, Choice(_NOISES, "noise of all releases")] = "gaussian"
     alpha: Annotated[float, LIMITS["alpha"]] = 1.5
     reserve: Annotated[
-        float,
-        Limit(
-            "reserve", 0, 1e6, "parts of the budget kept for later", label="Kept for later (parts)"
-        ),
+        float, Limit(0, 1e6, "parts of the budget kept for later", label="Kept for later (parts)")
     ] = 0.0
     spent: Ledger = _NOTHING
 

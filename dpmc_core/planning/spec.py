@@ -33,28 +33,16 @@ Query = Annotated[
     str, Choice(tuple(QUERIES), "what is released", "What is released", tuple(QUERIES.values()))
 ]
 People = Annotated[
-    int,
-    Limit(
-        "people",
-        1,
-        10**10,
-        "how many people a mean is of; that number is public",
-        integer=True,
-        label="People",
-    ),
+    int, Limit(1, 10**10, "how many people a mean is of; that number is public", label="People")
 ]
 Least = Annotated[
-    float,
-    Limit("low", -1e9, 1e9, "numbers of a mean or sum below are raised to this", label="Least"),
+    float, Limit(-1e9, 1e9, "numbers of a mean or sum below are raised to this", label="Least")
 ]
 Most = Annotated[
-    float, Limit("high", -1e9, 1e9, "numbers of a mean or sum above are cut to this", label="Most")
+    float, Limit(-1e9, 1e9, "numbers of a mean or sum above are cut to this", label="Most")
 ]
-Bins = Annotated[int, Limit("bins", 2, 10_000, "bins of a histogram", integer=True, label="Bins")]
-Releases = Annotated[
-    int,
-    Limit("releases", 1, 10_000, "how many times it is released", integer=True, label="Releases"),
-]
+Bins = Annotated[int, Limit(2, 10_000, "bins of a histogram", label="Bins")]
+Releases = Annotated[int, Limit(1, 10_000, "how many times it is released", label="Releases")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +93,6 @@ class PlanSpec(Statistic):
         Annotated[
             float,
             Limit(
-                "margin",
                 1e-12,
                 1e15,
                 "most that noise may move the answer in 95 of 100 releases, in its own unit",
@@ -118,7 +105,6 @@ class PlanSpec(Statistic):
         Annotated[
             float,
             Limit(
-                "epsilon",
                 1e-4,
                 100,
                 "total privacy loss ε of all releases together",
@@ -133,7 +119,6 @@ class PlanSpec(Statistic):
         Annotated[
             float,
             Limit(
-                "spread",
                 0,
                 1e9,
                 "standard deviation of people's numbers, publicly known, for the population's "

@@ -92,7 +92,6 @@ class ReleaseVariance(_Some):
     variance: Annotated[
         float,
         Limit(
-            "variance",
             0,
             1e6,
             "variance of the noise added to each number released",
@@ -120,7 +119,6 @@ class NominalEpsilon(_Some):
     epsilon: Annotated[
         float,
         Limit(
-            "epsilon",
             1e-3,
             1e6,
             "nominal ε of one release, at sensitivity Δ",
@@ -141,7 +139,6 @@ class RoundEpsilon(NominalEpsilon):
     epsilon: Annotated[
         float,
         Limit(
-            "epsilon",
             1e-3,
             1e6,
             "nominal ε of one round, as the paper counts it",
@@ -157,10 +154,7 @@ class TotalEpsilon(_Some):
 
     kind = "total"
     epsilon: Annotated[
-        float,
-        Limit(
-            "epsilon", 1e-3, 1e6, "total privacy loss ε of the whole run", label="Total ε", step=0.5
-        ),
+        float, Limit(1e-3, 1e6, "total privacy loss ε of the whole run", label="Total ε", step=0.5)
     ] = 1.0
 
     @property
@@ -176,7 +170,6 @@ class ReleaseSigma(_Some):
     sigma: Annotated[
         float,
         Limit(
-            "sigma",
             0,
             1e6,
             "standard deviation σ of the noise, for terms clipped to length 1: the total ε follows "

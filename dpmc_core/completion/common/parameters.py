@@ -10,37 +10,34 @@ from dpmc_core.errors import ParameterError
 from dpmc_core.limits import Limit
 from dpmc_core.privacy.budget import Budget
 
-Rank = Annotated[
-    int, Limit("rank", 1, 256, "number of latent factors r", integer=True, label="Rank r")
-]
+Rank = Annotated[int, Limit(1, 256, "number of latent factors r", label="Rank r")]
 PENALTY = Limit(
-    "reg", 1e-3, 1e4, "ridge penalty λ on both factor matrices", label="Regularisation λ", step=0.1
+    1e-3,
+    1e4,
+    "ridge penalty λ on both factor matrices",
+    label="Regularisation λ",
+    step=0.1,
+    name="reg",
 )
 Penalty = Annotated[float, PENALTY]
 Iterations = Annotated[
     int,
     Limit(
-        "iterations",
-        1,
-        500,
-        "outer iterations T (one user pass and one item pass each)",
-        integer=True,
-        label="Iterations T",
+        1, 500, "outer iterations T (one user pass and one item pass each)", label="Iterations T"
     ),
 ]
 ITEMS_PER_USER = Limit(
-    "items_per_user",
     1,
     10_000,
     "how many items k of a user take part in what is released",
     integer=True,
     label="Items per user k",
+    name="items_per_user",
 )
 ItemsPerUser = Annotated[int, ITEMS_PER_USER]
 Sensitivity = Annotated[
     float,
     Limit(
-        "sensitivity",
         0,
         1e6,
         "sensitivity Δ that is assumed, not derived; the papers take 5 for all their data",

@@ -56,7 +56,6 @@ class BestConfig(DPALSConfig):
     mean_runs: Annotated[
         float,
         Limit(
-            "mean_runs",
             1,
             20,
             "mean of the random (geometric) number of runs, each with a λ drawn among a fifth, one "

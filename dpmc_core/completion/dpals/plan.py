@@ -83,7 +83,6 @@ class DPALSConfig(BudgetConfig):
         Annotated[
             float,
             Limit(
-                "item_share",
                 0,
                 1,
                 "share β of the items, most rated first, that factors are learned for; usually "
@@ -130,18 +129,15 @@ class DPALSConfig(BudgetConfig):
     gradient_steps: Annotated[
         int,
         Limit(
-            "gradient_steps",
             1,
             100,
             "noisy gradient steps S in each iteration, where items are solved by them",
-            integer=True,
             label="Gradient steps S",
         ),
     ] = 2
     learning_rate: Annotated[
         float,
         Limit(
-            "learning_rate",
             0,
             10,
             "step size, in units of 1/(λ_j + Γ_u²·released count of item j), an item's curvature "
@@ -160,10 +156,7 @@ class DPALSConfig(BudgetConfig):
             ("random", "noisy power iteration"),
         ),
     ] = "random"
-    start_rounds: Annotated[
-        int,
-        Limit("start_rounds", 1, 20, "rounds of noisy power iteration for the start", integer=True),
-    ] = 2
+    start_rounds: Annotated[int, Limit(1, 20, "rounds of noisy power iteration for the start")] = 2
     centring: Annotated[
         str,
         Choice(
@@ -176,7 +169,6 @@ class DPALSConfig(BudgetConfig):
     clip_norm: Annotated[
         float,
         Limit(
-            "clip_norm",
             1e-6,
             1e6,
             "length Γ_u that user vectors are clipped to: u·min(1, Γ_u/‖u‖), where the paper has "
@@ -189,7 +181,6 @@ class DPALSConfig(BudgetConfig):
         Annotated[
             float,
             Limit(
-                "value_clip",
                 0,
                 1e6,
                 "distance Γ_M from the middle of the scale that ratings are clipped to; usually "
@@ -205,7 +196,6 @@ class DPALSConfig(BudgetConfig):
     weight_exponent: Annotated[
         float,
         Limit(
-            "weight_exponent",
             -2,
             2,
             "exponent of an item's released count in its weight, where all ratings take part by "
@@ -239,7 +229,6 @@ class DPALSConfig(BudgetConfig):
         Annotated[
             float,
             Limit(
-                "sigma_preparation",
                 0,
                 1e6,
                 "noise σ_p on the preparation's counts and mean; left out, a share of the total ε, "
@@ -255,7 +244,6 @@ class DPALSConfig(BudgetConfig):
     gram_ratio: Annotated[
         float,
         Limit(
-            "gram_ratio",
             0.01,
             100,
             "noise σ_G on Gram matrices over noise σ_g on right-hand sides",
@@ -266,7 +254,6 @@ class DPALSConfig(BudgetConfig):
     item_exponent: Annotated[
         float,
         Limit(
-            "item_exponent",
             0,
             2,
             "exponent μ: how much more often-rated items are regularised",
@@ -277,7 +264,6 @@ class DPALSConfig(BudgetConfig):
     user_exponent: Annotated[
         float,
         Limit(
-            "user_exponent",
             0,
             2,
             "exponent ν: how much more busy users are regularised",
@@ -288,7 +274,6 @@ class DPALSConfig(BudgetConfig):
     global_penalty: Annotated[
         float,
         Limit(
-            "global_penalty",
             0,
             1000,
             "penalty λ₀ on all predictions, for implicit feedback",

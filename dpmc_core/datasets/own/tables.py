@@ -43,7 +43,7 @@ LAYOUTS = {
 }
 _COLUMNS = ("user", "item", "value")
 ZEROS = {"missing": "missing", "rating": "a rating"}
-_USERS = Limit("users", 2, 2_000_000_000, "users at most", integer=True)
+_USERS = Limit(2, 2_000_000_000, "users at most", integer=True, name="users")
 # other words for how a text becomes a table
 _SAME = {"true": "yes", "false": "no", "\\t": "tab"} | {m: name for name, m in SEPARATORS.items()}
 LARGEST = 1e12  # ratings: their squares, and sums of these, are numbers to many digits

@@ -101,43 +101,29 @@ class AuditSpec(Config, Spec):
 
     target: Annotated[str, Choice(TARGETS, "what is attacked")] = "number"
     mechanism: Annotated[str, Choice(tuple(FAMILIES), "distribution of the noise")] = "laplace"
-    epsilon: Annotated[float, Limit("epsilon", 1e-3, 1e6, "claimed ε of the release or run")] = 1.0
+    epsilon: Annotated[float, Limit(1e-3, 1e6, "claimed ε of the release or run")] = 1.0
     alpha: Annotated[float, LIMITS["alpha"]] = 1.5
     delta: Annotated[float, LIMITS["account_delta"]] = 1e-5
     case: Annotated[str, Choice(tuple(CASES), "what is done to the number")] = "as-claimed"
     neighbours: Annotated[str, Choice(("", *NEIGHBOURS), "in what the two datasets differ")] = ""
     view: Annotated[str, Choice(("", *VIEWS), "what the attacker sees")] = ""
     iterations: Iterations = 1
-    inner: Annotated[
-        int,
-        Limit(
-            "inner", 1, 100, "inner reweighting iterations K of IRLS per item pass", integer=True
-        ),
-    ] = 2
-    rank: Annotated[
-        int,
-        Limit("rank", 1, 8, "number of latent factors r on the audit's small table", integer=True),
-    ] = 2
+    inner: Annotated[int, Limit(1, 100, "inner reweighting iterations K of IRLS per item pass")] = 2
+    rank: Annotated[int, Limit(1, 8, "number of latent factors r on the audit's small table")] = 2
     reg: Penalty = 0.5
     runs: Annotated[
         int,
         Limit(
-            "runs",
-            0,
-            10**7,
-            "how many outputs of each of the two datasets are drawn (0: the usual number)",
-            integer=True,
+            0, 10**7, "how many outputs of each of the two datasets are drawn (0: the usual number)"
         ),
     ] = 0
     canaries: Annotated[
         int,
         Limit(
-            "canaries",
             0,
             5_000,  # pairs of them are held in memory
             "synthetic records, each in or out at random, of an audit from one run (0: by repeated "
             "runs)",
-            integer=True,
         ),
     ] = 0
     confidence: Annotated[float, LIMITS["confidence"]] = 0.999

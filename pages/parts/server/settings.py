@@ -124,7 +124,7 @@ def of(name: str) -> int:
     text = os.environ.get(name, "").strip()
     if not text:
         return setting.usual
-    return int(Limit(name, setting.low, setting.high, name, integer=True).parse(text))
+    return int(Limit(setting.low, setting.high, name, integer=True, name=name).parse(text))
 
 
 def framers() -> tuple[str, ...]:

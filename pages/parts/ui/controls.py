@@ -53,7 +53,7 @@ def slider(
 ) -> float:
     """Draw a slider over ``low``–``high``, a part of the range called ``limit``."""
     bounds = limit_of(limit)
-    narrow = limits.Limit(bounds.name, low, high, bounds.meaning)
+    narrow = limits.Limit(low, high, bounds.meaning, name=bounds.name)
     return numeric(st.slider, label, key, narrow, default, step)
 
 
@@ -62,7 +62,7 @@ def whole(label: str, key: str, low: int, high: int, default: int, *, sliding: b
 
     ``sliding``: a slider instead, where there is anything to slide.
     """
-    limit = limits.Limit(label, low, high, label, integer=True)
+    limit = limits.Limit(low, high, label, integer=True, name=label)
     widget = st.slider if sliding and high > low else st.number_input
     return int(numeric(widget, label, key, limit, default, 1))
 
