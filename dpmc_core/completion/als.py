@@ -10,8 +10,14 @@ from typing import Annotated
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.alternating import Alternating, losses, solve_items
-from dpmc_core.completion.common.places import AlternatingConfig, noise_of, releases_of
+from dpmc_core.completion.common.alternating import (
+    Alternating,
+    AlternatingConfig,
+    losses,
+    noise_of,
+    releases_of,
+    solve_items,
+)
 from dpmc_core.completion.common.population import Learning, Population, in_memory
 from dpmc_core.completion.common.step import check_rank, start_item_factors
 from dpmc_core.limits import Limit

@@ -11,8 +11,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dpmc_core.arrays import FloatArray
-from dpmc_core.completion.common.alternating import Alternating, Reweighting, losses, reweight_items
-from dpmc_core.completion.common.places import AlternatingConfig, noise_of, releases_of
+from dpmc_core.completion.common.alternating import (
+    Alternating,
+    AlternatingConfig,
+    Reweighting,
+    losses,
+    noise_of,
+    releases_of,
+    reweight_items,
+)
 from dpmc_core.completion.common.population import Learning, Population, in_memory
 from dpmc_core.completion.common.step import check_rank, start_item_factors
 from dpmc_core.limits import Limit
