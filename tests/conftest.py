@@ -25,6 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by what they are for: they may hold the time, and processes must name alike."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if time.time() > UNTIL:
         pytest.skip(f"no time was left (DPMC_TESTS_UNTIL) for {item.nodeid}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpmc_core.completion.common import places
+from dpmc_core.completion.common import alternating
 from dpmc_core.partitioned.journal import FolderError, RunFolder
 from dpmc_core.privacy import budget
 from dpmc_core.privacy.budget import Budget, Curator, plan
@@ -89,7 +89,7 @@ def test_stopped_before_or_after_any_release(
     settings = settings | ({"secret": True, "seed": None} if secret else {})
     layout = layout_of(written(tmp_path / "data", 3))
     draws: Counter[str] = Counter()
-    for module in (budget, places):
+    for module in (budget, alternating):
         sample = module.sample
 
         def noted(release: Any, rng: Any, sample: Any = sample) -> Any:
