@@ -114,8 +114,8 @@ def add_number(
     table.
     """
     rule = LIMITS[limit] if isinstance(limit, str) else limit
-    p = Parameter(name, rule, default, optional=False)
-    add_parameters(group, {name: p.saying(meaning) if meaning else p})
+    rule = replace(rule, name=name, meaning=meaning or rule.meaning)
+    add_parameters(group, {name: Parameter(name, rule, default, optional=False)})
     group.set_defaults(**{name: default})
 
 
