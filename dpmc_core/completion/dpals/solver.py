@@ -9,7 +9,7 @@ we divide by k^ν.
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -305,7 +305,10 @@ def next_items(
         return _descended(people, basis, items, curator, step)
     rank, triangle = config.rank, config.rank * (config.rank + 1) // 2
     sums = cache(lambda: people.total(_statistics, basis, items, step))
-    shared = _shared(basis, curator, lambda: sums()[-1, :triangle])
+    shared: FloatArray | float = 0.0
+    if config.global_penalty:
+        of_all = curator.release("all users", lambda: sums()[-1, :triangle])
+        shared = config.global_penalty * symmetric(of_all, rank)
     gram = curator.release("gram", lambda: sums()[:-1, :triangle], by_row=True)
     right = curator.release("right", lambda: sums()[:-1, triangle:], by_row=True)
     out = np.zeros_like(items)
@@ -313,14 +316,6 @@ def next_items(
         whole, rows = symmetric(gram[piece], rank) + shared, basis.learned[piece]
         out[rows] = solve_noisy(whole, right[piece], basis.item_reg[rows], config.projection)
     return out
-
-
-def _shared(basis: Basis, curator: Curator, exact: Callable[[], FloatArray]) -> FloatArray | float:
-    """λ₀ times the noisy Σ u uᵀ over all users, of which ``exact`` gives the upper triangle."""
-    config = basis.config
-    if not config.global_penalty:
-        return 0.0
-    return config.global_penalty * symmetric(curator.release("all users", exact), config.rank)
 
 
 def _descended(
