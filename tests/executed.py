@@ -14,9 +14,9 @@ _EXECUTE = """\
 import sys
 import nbformat
 from nbclient import NotebookClient
-found = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(found, timeout=300, kernel_name="python3").execute()
-nbformat.write(found, sys.argv[1])
+notebook = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+nbformat.write(notebook, sys.argv[1])
 """
 
 
@@ -34,20 +34,19 @@ def executed(text: str, folder: Path) -> NotebookNode:
     return nbformat.read(file, as_version=4)
 
 
+def _outputs(notebook: NotebookNode) -> list[NotebookNode]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", ())]
+
+
 def printed(notebook: NotebookNode) -> str:
     """All that its cells printed or came to, as text."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     return "\n".join(
         output.text if output.output_type == "stream" else output.data.get("text/plain", "")
-        for output in outputs
+        for output in _outputs(notebook)
         if PLOTLY not in output.get("data", {})
     )
 
 
 def pictures(notebook: NotebookNode, kind: str = "image/png") -> int:
     """How many outputs of this kind it has."""
-    return sum(
-        kind in output.get("data", {})
-        for cell in notebook.cells
-        for output in cell.get("outputs", ())
-    )
+    return sum(kind in output.get("data", {}) for output in _outputs(notebook))

@@ -31,14 +31,14 @@ def test_line_breaks_inside_a_text_are_spaces(
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("fields", "words"),
     [
         ({}, "term"),
         ({"term": "a", "wieght": 1}, "wieght"),
         ({"term": 1}, "'term' must be of type str"),
     ],
 )
-def test_a_wrong_field_is_named_with_its_place(said: dict[str, object], words: str) -> None:
+def test_a_wrong_field_is_named_with_its_place(fields: dict[str, object], words: str) -> None:
     assert typed(Word, {"term": "a", "weight": 2}, "here") == Word("a", 2)
     with pytest.raises(DataError, match=f"^here: .*{words}"):
-        typed(Word, said, "here")
+        typed(Word, fields, "here")

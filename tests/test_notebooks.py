@@ -23,9 +23,9 @@ def test_there_are_five_and_the_readme_names_them() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("file", files(), ids=lambda file: file.stem)
 def test_a_notebook_runs_and_draws(file: Path, tmp_path: Path) -> None:
-    found = executed(file.read_text(encoding="utf-8"), tmp_path)
-    assert pictures(found) >= 1
-    assert re.search(r"\d\.\d", printed(found))
+    notebook = executed(file.read_text(encoding="utf-8"), tmp_path)
+    assert pictures(notebook) >= 1
+    assert re.search(r"\d\.\d", printed(notebook))
 
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: file.stem)

@@ -48,16 +48,16 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     """A folder that holds nothing, and an environment of the wheel and the core's packages."""
     packages = tmp_path_factory.mktemp("packages")
     for name in CORE:
-        found = installed.distribution(name)
-        tops = {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", ".")}
+        package = installed.distribution(name)
+        tops = {file.parts[0] for file in package.files or () if file.parts[0] not in ("..", ".")}
         for top in tops - {"__pycache__"}:
             if not (packages / top).exists():
-                (packages / top).symlink_to(Path(str(found.locate_file(top))))
+                (packages / top).symlink_to(Path(str(package.locate_file(top))))
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(packages)
     home = tmp_path_factory.mktemp("home")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("DPMC_")}
-    return home, {**kept, "PYTHONPATH": str(packages), "HOME": str(home)}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("DPMC_")}
+    return home, {**others, "PYTHONPATH": str(packages), "HOME": str(home)}
 
 
 @pytest.fixture
@@ -86,12 +86,12 @@ def test_the_wheel_holds_the_core_its_data_its_types_and_the_app(wheel: Path) ->
     for path in (ROOT / "dpmc_core").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and "local" not in path.parts:
             assert path.relative_to(ROOT).as_posix() in names
-    kept = subprocess.run(
+    tracked = subprocess.run(
         ["git", "ls-files", "data"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    assert len(kept) > 20
+    assert len(tracked) > 20
     assert {name for name in names if name.startswith("dpmc_core/data/")} == {
-        f"dpmc_core/{name}" for name in kept
+        f"dpmc_core/{name}" for name in tracked
     }
     for path in (ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), ROOT / ".streamlit/config.toml"):
         assert f"dpmc_core/app/{path.relative_to(ROOT).as_posix()}" in names
@@ -138,9 +138,7 @@ def test_what_needs_more_says_which_extra_brings_it(words: str, extra: str, dpmc
     )
 
 
-def test_importing_loads_nothing_that_takes_time(
-    dpmc: Command, empty: tuple[Path, dict[str, str]]
-) -> None:
+def test_importing_loads_nothing_that_takes_time(empty: tuple[Path, dict[str, str]]) -> None:
     """No third package until a room is asked for; then its names are there."""
     code = (
         "import sys, dpmc_core\n"

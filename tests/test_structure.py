@@ -232,7 +232,7 @@ KNOWN = {
 def test_a_strangers_words_are_made_plain() -> None:
     """Where Markdown is read a name may be a link, a picture that is fetched, or a formula."""
     for path in PARTS:
-        if not any(str(path).endswith(known) for known in KNOWN):
+        if not str(path).endswith((*KNOWN,)):
             assert not _strange_lines(path), path
 
 

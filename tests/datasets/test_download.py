@@ -8,7 +8,6 @@ import hashlib
 import io
 import os
 import random
-import stat
 import tarfile
 import threading
 import zipfile
@@ -21,6 +20,7 @@ import pytest
 from dpmc_core.datasets import catalogue, download
 from dpmc_core.errors import DownloadError, ParameterError
 from tests.faults import raising
+from tests.own.files import link, zipped
 
 SERVED: dict[str, tuple[bytes, int | None]] = {}  # path -> body, and the length to claim
 
@@ -48,18 +48,6 @@ def server() -> Iterator[str]:
     thread.join()
 
 
-def archive(*members: tuple[str, bytes], link: str | None = None) -> bytes:
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w") as zipped:
-        for name, body in members:
-            zipped.writestr(name, body)
-        if link:
-            info = zipfile.ZipInfo(link)
-            info.external_attr = (stat.S_IFLNK | 0o777) << 16
-            zipped.writestr(info, "/etc/passwd")
-    return sink.getvalue()
-
-
 def tarred(name: str, kind: bytes = tarfile.REGTYPE, body: bytes = b"hello") -> bytes:
     sink = io.BytesIO()
     info = tarfile.TarInfo(name)
@@ -69,7 +57,10 @@ def tarred(name: str, kind: bytes = tarfile.REGTYPE, body: bytes = b"hello") -> 
     return sink.getvalue()
 
 
-GOOD = archive(("ml-100k/u.data", b"1\t1\t5\t0\n" * 50_000), ("ml-100k/deep/readme", b"hello"))
+GOOD = zipped(
+    {"ml-100k/u.data": b"1\t1\t5\t0\n" * 50_000, "ml-100k/deep/readme": b"hello"},
+    zipfile.ZIP_STORED,
+)
 
 
 @pytest.fixture
@@ -117,11 +108,11 @@ def test_a_download_unpacks_and_replaces_another_only_when_complete(place) -> No
     # nothing temporary is left, but what another fetch may be using
     assert {p.name for p in folder.parent.iterdir()} == {"ml-100k", fresh.name}
     (folder / "mark").write_text("first")
-    for kept, claimed, message in (
+    for part, claimed, message in (
         (GOOD[:-100], None, "wrong checksum"),
         (GOOD[:3000], len(GOOD), "the connection was lost|wrong checksum"),
     ):
-        place(kept, whole=GOOD, claimed=claimed)
+        place(part, whole=GOOD, claimed=claimed)
         refused(message)
         assert (folder / "mark").exists()
     place(tarred("u.data"), file="set.tar.gz")
@@ -137,15 +128,15 @@ UNSAFE = "unsafe member"
     ("body", "message"),
     [
         *(
-            (archive((name, b"x")), UNSAFE)
+            (zipped({name: b"x"}), UNSAFE)
             for name in (
                 *("../evil.txt", "ml-100k/../../evil.txt", "/abs/evil.txt", "..\\evil.txt"),
                 "C:/evil.txt",
             )
         ),
-        (archive(("ml-100k/u.data", b"x"), link="ml-100k/link"), UNSAFE),
+        (zipped({"ml-100k/u.data": b"x", link("ml-100k/link"): b"/etc/passwd"}), UNSAFE),
         (b"<html>please log in</html>", "not a complete zip"),
-        (archive(("ml-100k/other", b"x")), r"holds no u\.data"),
+        (zipped({"ml-100k/other": b"x"}), r"holds no u\.data"),
         (tarred("../evil.txt"), UNSAFE),
         (tarred("u.data", tarfile.SYMTYPE, b""), UNSAFE),
         (tarred("u.data", body=random.Random(0).randbytes(9999))[:-100], "not a complete archive"),
@@ -160,7 +151,7 @@ def test_what_is_refused_leaves_nothing(place, body: bytes, message: str, tmp_pa
     assert not list(tmp_path.rglob("evil*"))
 
 
-def test_no_server_and_cancelled(place) -> None:
+def test_without_a_server_or_when_cancelled_nothing_is_left(place) -> None:
     folder = place(GOOD, url="http://127.0.0.1:9")
     refused(r"no connection.*synthetic")
     place(GOOD)
@@ -169,7 +160,9 @@ def test_no_server_and_cancelled(place) -> None:
     assert not folder.exists()
 
 
-def test_unwritable_folder(place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_said(
+    place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place(GOOD)
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path / "file" / "data"))

@@ -19,13 +19,6 @@ from dpmc_core.experiments.store.records import record_of
 from dpmc_core.metrics import rmse, truth_rmse
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of data."""
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-    return tmp_path
-
-
 def rows_of(ratings: Ratings) -> np.ndarray:
     """Users, items and ratings, in the order of users and items."""
     order = np.lexsort((ratings.items, ratings.users))
@@ -40,7 +33,7 @@ def both(first: Ratings, second: Ratings) -> np.ndarray:
 
 
 @pytest.mark.data
-def test_movielens(data_dir: Path) -> None:
+def test_movielens_is_read_and_split_as_it_was_published(data_dir: Path) -> None:
     for name, *sizes in (("ml-1m", 6040, 3706, 1_000_209), ("ml-100k", 943, 1682, 100_000)):
         ratings = loaders.load(name)
         assert [ratings.n_users, ratings.n_items, len(ratings)] == sizes
@@ -61,7 +54,7 @@ def test_movielens(data_dir: Path) -> None:
 
 
 @pytest.mark.data
-def test_sets_without_a_split_or_without_times(data_dir: Path) -> None:
+def test_sets_without_a_split_or_without_times_are_refused(data_dir: Path) -> None:
     with pytest.raises(ParameterError, match="ml-100k"):
         loaders.published_split("ml-1m")
     with pytest.raises(DataError, match="MovieLens 1M: all ratings have one time in its file"):
@@ -71,7 +64,7 @@ def test_sets_without_a_split_or_without_times(data_dir: Path) -> None:
 
 
 @pytest.mark.data
-def test_sweetrs_both_readings_of_zero(data_dir: Path, folder: Path) -> None:
+def test_a_zero_of_sweetrs_is_missing_or_a_rating(data_dir: Path, folder: Path) -> None:
     (folder / "sweetrs").mkdir()  # its ratings alone are enough
     shutil.copy(data_dir / "sweetrs" / "ratings-final.csv", folder / "sweetrs")
     missing, rating = loaders.load("sweetrs"), loaders.load("sweetrs", zeros="rating")
@@ -121,7 +114,7 @@ def test_damaged_files_are_named(
         ),
     ],
 )
-def test_formats_without_the_real_files(
+def test_larger_movielens_sets_are_read_in_their_own_formats(
     folder: Path, name: str, mark: str, head: str, title: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half stars, UTF-8 titles, ids with gaps, a film without a genre."""

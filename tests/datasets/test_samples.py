@@ -154,7 +154,7 @@ def test_words_are_filtered_and_tf_idf_is_scikit_learns() -> None:
     assert counted(counts, names, chosen=replace(ALL_WORDS, most_words=10)).words == names[5:]
 
 
-def test_some_of_the_columns() -> None:
+def test_some_of_the_columns_are_those_of_the_whole() -> None:
     samples, some = topic_documents(30, 0), np.array([3, 7])
     part = subset(samples, some)
     assert part.labels == (samples.labels[3], samples.labels[7])
@@ -176,7 +176,7 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_matlab_files_without_the_variables(tmp_path: Path) -> None:
+def test_matlab_files_without_the_variables_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mat"
     savemat(path, {"other": np.eye(2)})
     unread = "cannot be read as a MATLAB file"
@@ -193,12 +193,6 @@ def test_matlab_files_without_the_variables(tmp_path: Path) -> None:
             read_variables(path, ("fea", "gnd"))
 
 
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of data that holds none."""
-    monkeypatch.setenv("DPMC_DATA_DIR", str(tmp_path))
-
-
 def place(name: str, **variables: object) -> None:
     """Put a file with these variables where that of a published set belongs."""
     target = entry(name).file
@@ -206,7 +200,7 @@ def place(name: str, **variables: object) -> None:
     savemat(target, variables)
 
 
-@pytest.mark.usefixtures("empty")
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["tdt2", "rcv1"])
 def test_counts_without_words_in_their_own_format(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -221,7 +215,7 @@ def test_counts_without_words_in_their_own_format(name: str) -> None:
         load_samples(name)
 
 
-@pytest.mark.usefixtures("empty")
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("name", "side", "key", "file"),
     [
@@ -242,7 +236,7 @@ def test_faces_in_their_own_formats(name: str, side: int, key: str, file: Any) -
         load_samples(name)
 
 
-@pytest.mark.usefixtures("empty")
+@pytest.mark.usefixtures("folder")
 def test_texts_in_their_own_formats() -> None:
     for name in ("bbc", "guardian"):
         with pytest.raises(DatasetMissingError, match=entry(name).title.split()[0]):
@@ -270,7 +264,7 @@ def test_what_ships_with_packages_is_there() -> None:
 
 
 @pytest.mark.data
-def test_real_files(samples_dir: Path) -> None:
+def test_published_images_and_texts_are_read_whole(samples_dir: Path) -> None:
     for name, *size in (("yaleb", 2414, 1024), ("bbc", 2225, 5000), ("cbcl", 2429, 361)):
         samples = load_samples(name)
         assert [len(samples), samples.dimension] == size

@@ -29,7 +29,7 @@ from tests.steps import last_of
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_errors_of_columns(kind: str) -> None:
+def test_errors_of_columns_are_their_definition(kind: str) -> None:
     rng = np.random.default_rng(0)
     plain = rng.random((8, 5)) * (rng.random((8, 5)) < 0.6)
     values = plain if kind == "dense" else sparse.csc_array(plain)

@@ -150,7 +150,7 @@ def long_table(kind: str, seed: int) -> tuple[list[str], list[list[str]], Expect
     return [name.replace("_", " ") if ":" in name else name for name, _ in columns], table, expected
 
 
-def wide_known(items: list[str], rows: list[list[str]]) -> Expected:
+def expected_of_wide(items: list[str], rows: list[list[str]]) -> Expected:
     """What rows of a user and the ratings of all items say; an empty cell says nothing."""
     return {
         (user, item): float(value)
@@ -165,10 +165,10 @@ def wide_table(
     rng = np.random.default_rng(seed)
     values = rng.integers(1, 6, (users, items))
     gaps = rng.random((users, items)) < 0.2
-    called = [ITEM_NAMES[names](k) for k in range(items)]
+    item_names = [ITEM_NAMES[names](k) for k in range(items)]
     cells = np.where(gaps, "", values.astype(str)).tolist()
     columns = [word.rpartition("=")[::2] for word in WIDE[kind].split()]
-    header = [name for one in columns for name in (called if one[1] == "*" else [one[0]])]
+    header = [name for one in columns for name in (item_names if one[1] == "*" else [one[0]])]
     # by number, from 0 where the table's rows have numbers
     who = [str(k + (kind != "rows alone")) for k in range(users)]
     table = []
@@ -178,7 +178,7 @@ def wide_table(
         table.append([one for part in parts for one in part])
         who[k] = next((cell(x, k, k) for _, x in columns if x in "uy0oq"), who[k])
     rows = [[user, *row] for user, row in zip(who, cells, strict=True)]
-    return header, table, wide_known(called, rows)
+    return header, table, expected_of_wide(item_names, rows)
 
 
 def quoted(word: str, separator: str) -> str:
@@ -261,19 +261,14 @@ def each(
     """The rows with other words: ``u``, ``i`` and ``v`` are those that are there, ``n`` and ``m``
     the numbers of the user and the item, ``h`` half a star less, ``k`` counts the rows.
     """
-    words = []
-    for k, (u, i, v) in enumerate(rows):
-        values = {
-            "u": u,
-            "i": i,
-            "v": v,
-            "n": int(u[1:]),
-            "m": int(i[-1]),
-            "h": float(v) - 0.5,
-            "k": k,
-        }
-        words.append([word.format(**values) for word in (user, item, rating, more) if word])
-    return words
+    words = [word for word in (user, item, rating, more) if word]
+    return [
+        [
+            word.format(u=u, i=i, v=v, n=int(u[1:]), m=int(i[-1]), h=float(v) - 0.5, k=k)
+            for word in words
+        ]
+        for k, (u, i, v) in enumerate(rows)
+    ]
 
 
 def _odd_files() -> Iterator[Case]:
@@ -374,7 +369,7 @@ def _pivots() -> Iterator[Case]:
     frame.index.name = "user"
     yield case("a pivot with margins", frame.to_csv(), expected, "w.csv")
     two = [[*row[:3], str(sum(int(c or 0) for c in row[1:3]))] for row in rows]
-    pairs = wide_known(items[:2], [row[:3] for row in rows])
+    pairs = expected_of_wide(items[:2], [row[:3] for row in rows])
     yield case("sums of two", text([*header[:3], "Summe"], two), pairs, "w.csv")
     turned = pd.DataFrame(table.T, items, users)
     turned.index.name = "film"
@@ -382,7 +377,7 @@ def _pivots() -> Iterator[Case]:
     jokes = [[c and f"{float(c) * 2 - 7:.2f}" for c in row[1:]] for row in rows]
     counted = [[str(sum(map(bool, row))), *(c or "99" for c in row)] for row in jokes]
     columns = [f"column {i + 2}" for i in range(len(items))]
-    numbered = wide_known(columns, [[str(k + 1), *row] for k, row in enumerate(jokes)])
+    numbered = expected_of_wide(columns, [[str(k + 1), *row] for k, row in enumerate(jokes)])
     yield case("jokes", text([], counted), numbered, "jester.csv")
     questions = ["Response ID", *["Please rate"] * 12]
     ids = [f'{{"ImportId":"{name}"}}' for name in ("_recordId", *(f"QID{k}" for k in range(12)))]

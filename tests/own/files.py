@@ -1,6 +1,7 @@
 """Files as visitors have them, made in memory, and ways to spoil them."""
 
 import io
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from scipy.io import savemat
 
 from dpmc_core.datasets import own
 from dpmc_core.datasets.own.sets import OwnSet
+from dpmc_core.datasets.ratings import Ratings
 from dpmc_core.datasets.synthetic.samples import vocabulary
 
 PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
@@ -20,7 +22,20 @@ PLAIN = [f"u{k % 9},i{k % 7},{k % 5 + 1}" for k in range(90)]
 
 def table_of(*lines: str, header: str = "user,item,rating") -> bytes:
     """A file of these lines, of one rating each unless the header says otherwise."""
-    return "\n".join([header, *lines]).encode()
+    return "\n".join([header, *lines]).encode("utf-8", "surrogatepass")
+
+
+def table_by(
+    line: Callable[[int], str], count: int = 200, header: str = "user,item,rating"
+) -> bytes:
+    """A file of ``count`` lines, each by its number."""
+    return table_of(*map(line, range(count)), header=header)
+
+
+def decimal_commas(digits: str) -> bytes:
+    """Ratings with these digits after a comma, in a table with semicolons."""
+    rows = (f"{line.replace(',', ';')},{digits};x" for line in PLAIN)
+    return table_of(*rows, header="user;item;rating;comment")
 
 
 def read_table(data: bytes, file: str = "a.csv", **choices: Any) -> OwnSet:
@@ -28,12 +43,11 @@ def read_table(data: bytes, file: str = "a.csv", **choices: Any) -> OwnSet:
     return own.read("ratings", file, data, **choices)
 
 
-def entries(table: OwnSet) -> dict[tuple[str, str], float]:
+def entries(ratings: Ratings) -> dict[tuple[str, str], float]:
     """Ratings by the names of their users and items."""
-    ratings = table.ratings
     return {
-        (ratings.user_label(user), ratings.item_label(item)): value
-        for user, item, value in zip(ratings.users, ratings.items, ratings.values, strict=True)
+        (ratings.user_labels[user], ratings.item_labels[item]): value
+        for user, item, value in zip(*ratings.numbers, strict=True)
     }
 
 
@@ -53,10 +67,6 @@ def wide_csv(values: np.ndarray) -> bytes:
     return table_of(*rows, header=",".join(["user", *(f"i{k}" for k in range(values.shape[1]))]))
 
 
-def parquet(data: bytes) -> bytes:
-    return pd.read_csv(io.BytesIO(data)).to_parquet()
-
-
 def saved(write: Callable[[io.BytesIO], object]) -> bytes:
     """What ``write`` puts into a file."""
     out = io.BytesIO()
@@ -70,6 +80,13 @@ def zipped(files: Mapping[Any, bytes], method: int = zipfile.ZIP_DEFLATED) -> by
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    """What an archive says of a member that is a link."""
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
 
 
 def picture(
@@ -133,7 +150,7 @@ def good_files() -> list[tuple[str, str, bytes]]:
         ("ratings", "a.csv", long_csv()),
         ("ratings", "a.tsv", long_csv().replace(b",", b"\t")),
         ("ratings", "ratings.dat", long_csv().replace(b",", b"::")),
-        ("ratings", "a.parquet", parquet(long_csv())),
+        ("ratings", "a.parquet", pd.read_csv(io.BytesIO(long_csv())).to_parquet()),
         ("ratings", "wide.csv", wide_csv(np.where(stars > 4, np.nan, stars))),
         ("documents", "a.txt", "\n".join(texts).encode()),
         ("documents", "a.csv", table_of(*(f't,"{text}"' for text in texts), header="title,body")),

@@ -5,7 +5,6 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,9 @@ from tests.own.files import (
     pictures_zip,
     saved,
     six,
+    table_by,
     zipped,
 )
-
-
-def rows(cells: Callable[[int], str], count: int = 200, head: str = "user,item,rating") -> bytes:
-    return "\n".join([head, *map(cells, range(count))]).encode("utf-8", "surrogatepass")
 
 
 def parquet(**columns: object) -> bytes:
@@ -115,37 +111,41 @@ def hostile() -> dict[tuple[str, str], dict[str, bytes]]:
     shapes = ((1, 28, 28), (28, 28, 1), (28, 1, 28), (100, 1), (1, 100), (9, 1), (1, 1), (1, 1, 1))
     return {
         ("ratings", "a.csv"): {
-            "line ends within quotes": rows(lambda k: f'"u\n{k % 9}","i\r\n{k % 7}",{k % 5 + 1}'),
-            "surrogates": rows(lambda k: f"u\udc80{k % 9},i{k % 7},{k % 5 + 1}"),
-            "ids of control characters": rows(
+            "line ends within quotes": table_by(
+                lambda k: f'"u\n{k % 9}","i\r\n{k % 7}",{k % 5 + 1}'
+            ),
+            "surrogates": table_by(lambda k: f"u\udc80{k % 9},i{k % 7},{k % 5 + 1}"),
+            "ids of control characters": table_by(
                 lambda k: f"\x1b[31m{k % 9}\x07,\u202e\u2066{k % 7}\x85,{k % 5 + 1}"
             ),
-            "ids of thousands of digits": rows(
+            "ids of thousands of digits": table_by(
                 lambda k: f"{'7' * 4400}{k % 9},{k % 7},{k % 5 + 1}"
             ),
-            "ratings as large as numbers are": rows(
+            "ratings as large as numbers are": table_by(
                 lambda k: f"{k % 9},{k % 7},{(-1) ** k * 1.7e308}"
             ),
-            "ratings below the smallest number": rows(
+            "ratings below the smallest number": table_by(
                 lambda k: f"{k % 9},{k % 7},{k % 5 * 5e-324}"
             ),
-            "ratings that are not numbers": rows(
+            "ratings that are not numbers": table_by(
                 lambda k: f"{k % 9},{k % 7},{('nan', 'inf', '-inf', '1e999', '0x1f')[k % 5]}"
             ),
-            "ratings as dates": rows(lambda k: f"{k % 9},{k % 7},2020-01-{k % 28 + 1:02d}"),
-            "numbers of other scripts": rows(lambda k: f"{k % 9},{k % 7},{'١٢٣٤٥'[k % 5]}"),
-            "one user only": rows(lambda k: f"u,{k},{k % 5 + 1}"),
-            "cells that spreadsheets compute": rows(
+            "ratings as dates": table_by(lambda k: f"{k % 9},{k % 7},2020-01-{k % 28 + 1:02d}"),
+            "numbers of other scripts": table_by(lambda k: f"{k % 9},{k % 7},{'١٢٣٤٥'[k % 5]}"),
+            "one user only": table_by(lambda k: f"u,{k},{k % 5 + 1}"),
+            "cells that spreadsheets compute": table_by(
                 lambda k: f"\"=cmd|' /C calc'!A{k % 9}\",@SUM({k % 7}),{k % 5 + 1}"
             ),
-            "codes everywhere": rows(
+            "codes everywhere": table_by(
                 lambda k: f"{k % 9},{k % 7},{(99, -1, 999, -99, 9999)[k % 5]}"
             ),
-            "ids that look alike": rows(lambda k: f"{alike[k % 3]}{k % 9},i{k % 7},{k % 5 + 1}"),
-            "a column that is empty at first": rows(
+            "ids that look alike": table_by(
+                lambda k: f"{alike[k % 3]}{k % 9},i{k % 7},{k % 5 + 1}"
+            ),
+            "a column that is empty at first": table_by(
                 lambda k: f"u{k},{k % 5 if k > 250 else ''}" + f",{k % 4 + 1}" * 8, 400, ten
             ),
-            "numbers near the largest": rows(
+            "numbers near the largest": table_by(
                 lambda k: f"u{k}" + f",{k % 2}.7e308,{k % 5}" * 4 + ",1", 300, ten
             ),
             "a quote that never closes": long_csv() + b'\n1,r1,"' + b"x" * 5_000_000,

@@ -44,14 +44,7 @@ def executed(python: str, terminal: Terminal) -> list[str]:
     return terminal.capsys.readouterr().out.splitlines()
 
 
-def test_the_command_line_takes_the_same_files(terminal: Terminal) -> None:
-    line = "complete als --data='-my table.csv' --read twice=mean --rank 2 --iterations 2"
-    rmse = terminal.json(line)["rmse"]
-    own_set = read_table(TABLE, "-my table.csv", twice="mean")
-    with user_datasets.using(own_set):
-        spec = RunSpec.of(dataset=own_set.name, rank=2, iterations=2)
-        assert spec.command() == f"python -m dpmc_core {line}"
-        assert run(spec).final.test_rmse == rmse
+def test_what_is_said_wrongly_about_a_file_is_refused(terminal: Terminal) -> None:
     one_of = "is not allowed: it must be one of"
     for options, message in (
         ("--data none.csv", "cannot be read (No such file"),
@@ -118,6 +111,7 @@ def test_a_run_of_a_page_is_repeated_by_the_lines_that_it_shows(terminal: Termin
         draws = noise_source(spec).standard_normal(1000)
     assert not result.statement.nominal
     rmse = result.final.test_rmse
+    assert "--data='-my table.csv' --items='-my books.csv'" in command
     assert terminal.json(command)["rmse"] == rmse
     assert executed(python, terminal)[-1].startswith(f"{rmse} ")
     # and another visit draws other noise

@@ -11,6 +11,7 @@ from dpmc_core.datasets.own.sets import guess
 from dpmc_core.datasets.own.tables import ratings_of
 from dpmc_core.errors import DPMCError
 from tests.own.corpus import Case, Expected, corpus
+from tests.own.files import entries
 
 CASES = list(corpus())
 # what is taken otherwise, and asked about with the right reading among the choices
@@ -29,9 +30,7 @@ def held(case: Case, **choices: Any) -> tuple[Expected, tuple[Question, ...]]:
     """The ratings of a file, by names."""
     reading, questions, table = guess("ratings", case.file, case.data, choices)
     ratings, _ = ratings_of(case.file, table.frame, reading, "")
-    users, items = ratings.user_labels, ratings.item_labels
-    cells = zip(ratings.users, ratings.items, ratings.values, strict=True)
-    return {(users[u], items[i]): v for u, i, v in cells}, questions
+    return entries(ratings), questions
 
 
 def answerable(case: Case, questions: tuple[Question, ...]) -> bool:

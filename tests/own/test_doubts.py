@@ -10,7 +10,7 @@ import pytest
 
 from dpmc_core.datasets import own
 from dpmc_core.datasets.own.columns import role_of
-from tests.own.files import faces_like, mat, npy, read_table, table_of, wide_csv
+from tests.own.files import faces_like, mat, npy, read_table, table_by, table_of, wide_csv
 
 RNG = np.random.default_rng
 STARS = RNG(3).integers(1, 6, (40, 6)).astype(float)
@@ -51,7 +51,7 @@ def test_codes_and_counts_are_recognised_and_asked_about(header: bool) -> None:
 
 
 @pytest.mark.long
-def test_a_table_as_large_as_a_file_may_be() -> None:
+def test_a_table_as_large_as_a_file_may_be_is_read() -> None:
     """20,000 rows of 101 columns, as collections of ratings of jokes have."""
     assert read_table(jokes(header=False, users=20_000, items=100)).ratings.n_items == 100
 
@@ -143,7 +143,7 @@ def test_codes_far_from_all_others_are_recognised_or_asked_about(
 ) -> None:
     """And what is no code, and no count, is neither."""
     preview = own.inspect("ratings", "a.csv", wide_csv(values))
-    doubts = asked(wide_csv(values))
+    doubts = {question.field: question.text for question in preview.questions}
     assert {*preview.reading.missing} == {*codes}
     assert preview.reading.without == ()
     assert doubts.keys() - {"zeros"} == {"missing"} if question else not doubts
@@ -206,27 +206,25 @@ def test_a_column_of_averages_is_no_item(decimals: int, name: str) -> None:
 
 
 def test_columns_that_say_nothing_are_asked_about() -> None:
-    def rows(cells: Callable[[int], str], header: str) -> bytes:
-        return table_of(*map(cells, range(140)), header=header)
-
     # what else is known of items is nobody's rating
-    films = rows(
+    films = table_by(
         lambda k: f"f{k},{k * 7 % 5},{k * 7 + 9},{1900 + k},{90 + k % 40}",
+        140,
         "title,rating,votes,year,len",
     )
     reading = own.inspect("ratings", "a.csv", films).reading
     assert (reading.layout, reading.value) == ("long", "rating")
     assert "No column says that it names users" in asked(films)["user"]
     for who in ("who", "user"):
-        stars = rows(
-            lambda k: f"{k % 20},b{k % 7},{k % 4 + 1 if k % 5 else 99}", f"{who},what,stars"
+        stars = table_by(
+            lambda k: f"{k % 20},b{k % 7},{k % 4 + 1 if k % 5 else 99}", 140, f"{who},what,stars"
         )
         assert read_table(stars).ratings.high == 4
         doubts = asked(stars)
         assert "99 stands in 28 cells" in doubts["missing"]
         assert ("names users: 'who'" in doubts.get("user", "")) == (who == "who")
     (question,) = asked(
-        rows(lambda k: f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}", "user,movie,when")
+        table_by(lambda k: f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}", 140, "user,movie,when")
     ).values()
     assert question.startswith("No column holds ratings: each row is taken as a like")
 

@@ -1,7 +1,6 @@
 """Files that cannot be used, each told in one sentence that says what is allowed."""
 
 import re
-import stat
 import struct
 import zipfile
 import zlib
@@ -14,6 +13,8 @@ from dpmc_core.datasets import own
 from dpmc_core.errors import DPMCError
 from tests.own.files import (
     PLAIN,
+    decimal_commas,
+    link,
     long_csv,
     mat,
     npy,
@@ -24,12 +25,6 @@ from tests.own.files import (
     wide_csv,
     zipped,
 )
-
-
-def link_zip() -> bytes:
-    link = zipfile.ZipInfo("link.txt")
-    link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    return zipped({link: b"/etc/passwd"})
 
 
 def lying_zip() -> bytes:
@@ -126,6 +121,12 @@ FILES: dict[str, list[Any]] = {
                 ("read = 'colour' .* must be one of layout", {"colour": "red"}),
             )
         ),
+        (
+            "a.csv",
+            decimal_commas("500"),  # thousands
+            "leaves 0 ratings of 0 items by 0 users",
+            {"value": "rating"},
+        ),
         *(
             ("a.csv", STARS, r"missing = .* at most 20 numbers with commas", {"missing": codes})
             for codes in ("many", "nan", "inf", "1e99", "99;1", ",".join(["1"] * 21))
@@ -139,7 +140,7 @@ FILES: dict[str, list[Any]] = {
             ("a.zip", zipped({name: b"x"}), "leads out of the archive")
             for name in ("../../etc/passwd.txt", "/etc/passwd.txt", "C:\\a.txt")
         ),
-        ("a.zip", link_zip(), "is a link"),
+        ("a.zip", zipped({link("link.txt"): b"/etc/passwd"}), "is a link"),
         (
             "a.zip",
             zipped({f"{k}.txt": b"a" * 19_000_000 for k in range(12)}),
@@ -173,9 +174,6 @@ FILES: dict[str, list[Any]] = {
             "more than it holds",
         ),
         ("a.npy", npy(np.ones((10, 7))), "are not square"),
-        ("a.npy", npy(-np.ones((9, 8, 8))), "the lowest pixel is -1"),
-        ("a.npy", npy(np.full((9, 8, 8), np.nan)), "NaN or infinite"),
-        ("a.npy", npy(np.zeros((9, 8, 8))), "every image is black"),
         ("a.npy", npy(np.ones((6, 200, 200))), "choose a smaller side"),
         ("a.npy", b"\x93NUMPY\x09\x00", "cannot be read as a NumPy file"),
         ("a.mat", mat(name=np.array(["x"])), "holds no table or stack of numbers"),

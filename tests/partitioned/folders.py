@@ -1,4 +1,4 @@
-"""Ratings, and the same in partitioned Parquet, for tests."""
+"""Ratings, the same in partitioned Parquet, and runs on such folders, for tests."""
 
 from pathlib import Path
 from typing import Any
@@ -7,8 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dpmc_core.datasets import user_datasets
+from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.ratings import Ratings
+from dpmc_core.experiments import RunSpec
+from dpmc_core.partitioned.engine import Engine, Here
+from dpmc_core.partitioned.partition import Layout
+from dpmc_core.partitioned.population import Partitions, UnitPartitions, found_in
+from dpmc_core.partitioned.run import FolderSet, partitioned_steps
+from dpmc_core.partitioned.source import open_folder
 
+SCALE = Given(low=1.0, high=5.0)
 USERS, ITEMS = 300, 60
 
 
@@ -69,8 +78,45 @@ def written(
 
 def write(path: Path, **columns: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {
-        name: values if isinstance(values, pa.Array) else pa.array(values)
-        for name, values in columns.items()
+    pq.write_table(pa.table(columns), path)
+
+
+def quiet(*progress: Any) -> None:
+    """How far a piece of work is, and of an iteration what is done."""
+    *what, done, of = progress
+    assert all(what)
+    assert 0 <= done <= of
+
+
+def layout_of(place: Path, **options: Any) -> Layout:
+    options = {"test_fraction": 0.2, "seed": 3, "given": SCALE} | options
+    return found_in(open_folder(place), Here(), quiet, **options)
+
+
+def dataset_of(people: Partitions | UnitPartitions) -> FolderSet:
+    """Partitions as a dataset that a spec can name."""
+    if isinstance(people, Partitions):
+        return FolderSet(people.layout)
+    return FolderSet(people.layout, f"{people.unit}s", people.dimension)
+
+
+def result_of(people: Partitions | UnitPartitions, place: Path, **settings: Any) -> Any:
+    """The last step of a run, kept in the folder ``place``."""
+    with user_datasets.using(dataset_of(people)):
+        spec = RunSpec.of(dataset=FolderSet.name, **settings)
+        *_, last = partitioned_steps(spec, people, place)
+    return last
+
+
+def dpals_of(layout: Layout, place: Path, engine: Engine | None = None, **settings: Any) -> Any:
+    """The last step of DPALS, or of another algorithm, on ratings."""
+    usual = {"algorithm": "dpals", "rank": 3, "item_share": 0.6, "seed": 4}
+    usual |= {"mechanism": "gaussian", "epsilon": 5.0}
+    return result_of(Partitions(layout, engine or Here(), quiet), place, **(usual | settings))
+
+
+def released(place: Path) -> dict[str, np.ndarray]:
+    """The numbers of the releases that a run kept."""
+    return {
+        path.name: np.load(path)["numbers"] for path in sorted((place / "released").glob("*.npz"))
     }
-    pq.write_table(pa.table(arrays), path)

@@ -9,36 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpmc_core.datasets import user_datasets
 from dpmc_core.errors import DataError
-from dpmc_core.experiments import RunSpec
-from dpmc_core.partitioned.engine import Engine, Here, engine_at
-from dpmc_core.partitioned.partition import Layout
-from dpmc_core.partitioned.population import Partitions, found_in
-from dpmc_core.partitioned.run import FolderSet, partitioned_steps
+from dpmc_core.partitioned.engine import Engine, engine_at
+from dpmc_core.partitioned.population import found_in
 from dpmc_core.partitioned.source import open_folder
 from tests.clusters import cluster, wait_for_workers
-from tests.partitioned.folders import written
+from tests.partitioned.folders import SCALE, dpals_of, layout_of, quiet, released, written
 from tests.partitioned.test_engine import Deadly
-from tests.partitioned.test_same_numbers import SCALE, layout_of, quiet
 
 pytestmark = pytest.mark.nightly
-
-SETTINGS: dict[str, Any] = {"algorithm": "dpals", "rank": 3, "item_share": 0.6, "seed": 4}
-SETTINGS |= {"mechanism": "gaussian", "epsilon": 5.0}
-
-
-def released(place: Path) -> dict[str, np.ndarray]:
-    return {
-        path.name: np.load(path)["numbers"] for path in sorted((place / "released").glob("*.npz"))
-    }
-
-
-def result_of(layout: Layout, place: Path, engine: Engine | None = None, **settings: Any) -> Any:
-    with user_datasets.using(FolderSet(layout)):
-        spec = RunSpec.of(dataset=FolderSet.name, **{**SETTINGS, **settings})
-        *_, last = partitioned_steps(spec, Partitions(layout, engine or Here(), quiet), place)
-    return last
 
 
 class Killing:
@@ -60,7 +39,7 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) ->
     """The first sum, one in the middle, and one of the second round of DPALS."""
     folder = written(tmp_path / "data", 6)
     layout = layout_of(folder)
-    here = result_of(layout, tmp_path / "here")
+    here = dpals_of(layout, tmp_path / "here")
     usual = released(tmp_path / "here")
     with ExitStack() as stack:
         address = None
@@ -70,7 +49,7 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path: Path, where: str) ->
         engine = stack.enter_context(engine_at(address, 2, 1000))
         for turn in (1, 3, 4):
             place, marker = tmp_path / f"run-{turn}", tmp_path / f"killed-{turn}"
-            result = result_of(layout, place, Killing(engine, turn, marker))
+            result = dpals_of(layout, place, Killing(engine, turn, marker))
             assert marker.exists()
             assert released(place).keys() == usual.keys()
             for name, numbers in released(place).items():
@@ -100,7 +79,7 @@ def test_copies_on_workers_are_gone_afterwards_and_a_mistake_is_told_as_here(
     with cluster(tmp_path, 1, "--local-directory", str(tmp_path / "space")) as (address, _):
         wait_for_workers(address, 1)
         with engine_at(address) as engine:
-            result_of(layout, tmp_path / "run", engine)
+            dpals_of(layout, tmp_path / "run", engine)
             assert len(copies()) > 3
         end = time.monotonic() + 20
         while copies():
@@ -109,4 +88,4 @@ def test_copies_on_workers_are_gone_afterwards_and_a_mistake_is_told_as_here(
         (folder / "part-001.parquet").unlink()
         message = r"part-001\.parquet cannot be read as Parquet"
         with engine_at(address) as engine, pytest.raises(DataError, match=message):
-            result_of(layout, tmp_path / "another", engine)
+            dpals_of(layout, tmp_path / "another", engine)

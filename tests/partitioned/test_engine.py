@@ -18,6 +18,7 @@ from dpmc_core.experiments.worker.cluster import SweepError
 from dpmc_core.partitioned.engine import Here, Processes, engine_at
 from tests.clusters import WORKER, children, cluster, started_worker, wait_for_workers
 from tests.faults import raising
+from tests.partitioned.folders import quiet
 
 pytestmark = pytest.mark.long
 
@@ -74,10 +75,6 @@ class Singular(Powers):
 
     def __call__(self, k: int, into: Any = None) -> Any:
         raise np.linalg.LinAlgError("singular")
-
-
-def quiet(done: int, of: int) -> None:
-    assert 0 <= done <= of
 
 
 USUAL = 10.0 ** np.arange(N)

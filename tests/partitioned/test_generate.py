@@ -11,13 +11,10 @@ import pytest
 from dpmc_core.errors import DataError, ParameterError
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.generate import Skewed, write_skewed
+from tests.partitioned.folders import quiet
 from tests.terminal import Terminal
 
 REQUESTED = Skewed(users=300, items=50, ratings=2003, files=3, seed=7)
-
-
-def quiet(done: int, of: int) -> None:
-    """No progress."""
 
 
 def tables(folder: Path) -> list[Any]:
@@ -49,7 +46,7 @@ def test_a_skewed_set_is_what_was_asked_for(tmp_path: Path) -> None:
         write_skewed(REQUESTED, tmp_path / "set", Here(), quiet)
 
 
-def test_bad_sizes() -> None:
+def test_sizes_that_cannot_be_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"at most half of the 10 × 10 cells"):
         Skewed(users=10, items=10, ratings=51)
     with pytest.raises(ParameterError, match=r"from 3 \(20,000,000 ratings in each\)"):

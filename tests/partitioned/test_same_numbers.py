@@ -8,18 +8,24 @@ import pytest
 
 from dpmc_core.completion.common import alternating
 from dpmc_core.datasets import user_datasets
-from dpmc_core.datasets.own.given import Given
 from dpmc_core.datasets.ratings import Split, random_split
 from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.tasks.rate import rate_steps
 from dpmc_core.experiments.tasks.solve import resolved
 from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.journal import RunFolder
-from dpmc_core.partitioned.partition import Layout, ids_of
-from dpmc_core.partitioned.population import Partitions, found_in
-from dpmc_core.partitioned.run import FolderSet, partitioned_steps
-from dpmc_core.partitioned.source import open_folder
-from tests.partitioned.folders import id_of_user, ratings, written
+from dpmc_core.partitioned.partition import ids_of
+from dpmc_core.partitioned.population import Partitions
+from dpmc_core.partitioned.run import FolderSet
+from tests.partitioned.folders import (
+    dataset_of,
+    id_of_user,
+    layout_of,
+    quiet,
+    ratings,
+    result_of,
+    written,
+)
 
 SETTINGS: list[dict[str, Any]] = [
     {"algorithm": "als", "rank": 5, "iterations": 3},
@@ -50,19 +56,6 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-SCALE = Given(low=1.0, high=5.0)
-
-
-def quiet(what: str, done: int, of: int) -> None:
-    assert what
-    assert 0 <= done <= of
-
-
-def layout_of(place: Path, **options: Any) -> Layout:
-    asked = {"test_fraction": 0.2, "seed": 3, "given": SCALE} | options
-    return found_in(open_folder(place), Here(), quiet, **asked)
-
-
 def named(settings: dict[str, Any]) -> str:
     return "-".join(f"{value}" for value in settings.values())
 
@@ -75,12 +68,12 @@ def test_every_step_is_the_one_in_memory(
     whole = ratings()
     train = random_split(whole, 0.2, 3, each_alone=True).train
     layout = layout_of(written(tmp_path / "data", 5, whole))
-    with user_datasets.using(FolderSet(layout)):
+    people = Partitions(layout, Here(), quiet)
+    people.doing = "trying"
+    with user_datasets.using(dataset_of(people)):
         spec = RunSpec.of(dataset=FolderSet.name, **settings)
         card: Any = spec.card
         config = card.prepare(spec.algorithm, resolved(spec).noise, train)
-    people = Partitions(layout, Here(), quiet)
-    people.doing = "trying"
     numbers = (np.concatenate([ids_of(layout, k) for k in range(5)]) - id_of_user(0)) // 7
     close, seen = {"rtol": 1e-10, "atol": 1e-10}, 0
     with RunFolder(tmp_path / "run", {}) as folder:
@@ -107,11 +100,10 @@ def test_a_run_says_what_one_in_memory_says(tmp_path: Path, settings: dict[str, 
     whole = ratings(1)
     parted = random_split(whole, 0.2, 3, each_alone=True)
     layout = layout_of(written(tmp_path / "data", 4, whole, seed=2))
-    place = tmp_path / "run"
-    with user_datasets.using(FolderSet(layout)):
-        spec = RunSpec.of(dataset=FolderSet.name, seed=7, **settings)
-        *_, result = partitioned_steps(spec, Partitions(layout, Here(), quiet), place)
-        *_, usual = rate_steps(spec, split=Split(parted.train, parted.test, "by hash"))
+    people = Partitions(layout, Here(), quiet)
+    result = result_of(people, tmp_path / "run", seed=7, **settings)
+    with user_datasets.using(dataset_of(people)):
+        *_, usual = rate_steps(result.spec, split=Split(parted.train, parted.test, "by hash"))
     assert result.errors is not None
     assert result.errors.held_out == len(parted.test)
     assert result.errors.baselines == pytest.approx(usual.baselines, rel=1e-10)

@@ -9,10 +9,9 @@ import pytest
 from dpmc_core.cli.common.main import main
 from dpmc_core.datasets import user_datasets
 from dpmc_core.datasets.own.given import NOTHING, Given
-from dpmc_core.datasets.samples import Samples
+from dpmc_core.datasets.samples import Samples, subset
 from dpmc_core.datasets.synthetic.samples import cartoon_faces, topic_documents
 from dpmc_core.errors import DataError, ParameterError
-from dpmc_core.experiments import RunSpec
 from dpmc_core.experiments.algorithms import ALGORITHMS
 from dpmc_core.experiments.tasks.factorize import factorize_steps
 from dpmc_core.factorization.corrected import CorrectedNMFConfig, corrected_nmf
@@ -21,12 +20,10 @@ from dpmc_core.partitioned.engine import Here
 from dpmc_core.partitioned.generate import write_samples
 from dpmc_core.partitioned.journal import RunFolder
 from dpmc_core.partitioned.population import UnitPartitions, found_in
-from dpmc_core.partitioned.run import FolderSet, partitioned_steps
 from dpmc_core.partitioned.source import open_folder
 from dpmc_core.privacy.budget import Budget, Curator
 from tests.faults import raising
-from tests.partitioned.folders import write
-from tests.partitioned.test_same_numbers import layout_of, quiet
+from tests.partitioned.folders import dataset_of, layout_of, quiet, result_of, write
 from tests.terminal import Terminal
 
 BUDGET = Budget(epsilon=20.0)
@@ -48,46 +45,16 @@ def images() -> Samples:
     return cartoon_faces(150, 1)
 
 
-def entries(samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and value of all that is not 0."""
-    table = dense(samples)
-    rows, columns = np.nonzero(table)
-    return rows, columns, table[rows, columns]
-
-
-def in_files(samples: Samples, folder: Path, files: int) -> Path:
-    rows, columns, values = entries(samples)
-    named: Any = np.array([f"{k:05d} {word}" for k, word in enumerate(samples.words)] or [""])
-    for k in range(files):
-        here = columns % files == k
-        what = named[rows[here]] if samples.words else rows[here]
-        write(folder / f"{k}.parquet", unit=columns[here], what=what, how=values[here])
-    return folder
-
-
 def units_of(
     samples: Samples, folder: Path, files: int, given: Given = NOTHING, **more: Any
 ) -> UnitPartitions:
-    layout = layout_of(in_files(samples, folder, files), test_fraction=0.0, given=given)
+    """The samples in files, dealt out at random."""
+    order = np.random.default_rng(0).permutation(len(samples))
+    write_samples(subset(samples, order), folder, files)
+    layout = layout_of(folder, test_fraction=0.0, given=given)
     units = UnitPartitions(layout, Here(), quiet, samples.shape, drawn=samples.drawn, **more)
     units.doing = "trying"
     return units
-
-
-def result_of(units: UnitPartitions, holds: str, place: Path, **settings: Any) -> Any:
-    """The last step of a run, kept in the folder ``place``."""
-    with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
-        *_, last = partitioned_steps(spec_of(**settings), units, place)
-    return last
-
-
-def spec_of(**settings: Any) -> RunSpec:
-    return RunSpec.of(dataset=FolderSet.name, **settings)
-
-
-def dense(samples: Samples) -> np.ndarray:
-    """The counts of documents or the pixels of images."""
-    return np.asarray(samples.values if samples.counts is None else samples.counts.toarray())
 
 
 @pytest.mark.parametrize("make", [documents, images])
@@ -125,14 +92,14 @@ def test_what_leaves_is_what_leaves_in_memory(
     np.testing.assert_array_equal(again.dictionary, steps[-1].dictionary)
 
 
-@pytest.mark.parametrize(("make", "holds"), [(documents, "documents"), (images, "images")])
-def test_a_run_is_judged_as_in_memory(tmp_path: Path, make: Any, holds: str) -> None:
+@pytest.mark.parametrize("make", [documents, images])
+def test_a_run_is_judged_as_in_memory(tmp_path: Path, make: Any) -> None:
     samples = make()
     units = units_of(samples, tmp_path / "data", 3)
     settings = {"algorithm": "moment-nmf", "rank": 4, "rounds": 40, "seed": 2}
-    last = result_of(units, holds, tmp_path / "run", **settings)
-    with user_datasets.using(FolderSet(units.layout, holds, units.dimension)):
-        *_, usual = factorize_steps(spec_of(**settings), samples=samples, compare=False)
+    last = result_of(units, tmp_path / "run", **settings)
+    with user_datasets.using(dataset_of(units)):
+        *_, usual = factorize_steps(last.spec, samples=samples, compare=False)
     assert last.errors is not None
     assert last.errors["objective"] == pytest.approx(usual.final.objective, rel=1e-6)
     average = usual.baselines["average column"]
@@ -142,8 +109,7 @@ def test_a_run_is_judged_as_in_memory(tmp_path: Path, make: Any, holds: str) -> 
 
 def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_path: Path) -> None:
     samples = documents()
-    numbered = [f"{k:05d} {word}" for k, word in enumerate(samples.words)]
-    listed = [*numbered[10:60], "never seen"]
+    listed = [*samples.words[10:60], "never seen"]
     baselines = []
     for words, users, uncovered in (
         (None, 500, ("list of words",)),
@@ -152,7 +118,7 @@ def test_public_words_and_a_stated_number_of_documents_keep_the_guarantee(tmp_pa
     ):
         place = tmp_path / f"{len(uncovered)} {users}"
         units = units_of(samples, place / "data", 2, Given(users=users), words=words)
-        last = result_of(units, "documents", place / "run", rank=3, rounds=10, **NOISY)
+        last = result_of(units, place / "run", rank=3, rounds=10, **NOISY)
         assert last.statement.uncovered == uncovered
         assert last.statement.nominal == bool(uncovered)
         assert words is None or len(last.step.dictionary) == 51
@@ -174,36 +140,24 @@ def test_what_cannot_be_factorised_is_said(tmp_path: Path) -> None:
         layout = found_in(source, Here(), quiet, test_fraction=0.0, seed=0, given=NOTHING)
         with pytest.raises(DataError, match=message):
             UnitPartitions(layout, Here(), quiet, *shape)
+    with pytest.raises(ParameterError, match="at most 400, the documents"):
+        write_samples(samples, tmp_path / "more", 401)
     units = units_of(samples, tmp_path / "d", 2)
     with pytest.raises(ParameterError, match="one of private-nmf, moment-nmf"):
-        result_of(units, "documents", tmp_path / "run", algorithm="nmf", rank=3)
+        result_of(units, tmp_path / "run", algorithm="nmf", rank=3)
 
 
-def test_the_command(tmp_path: Path, terminal: Terminal) -> None:
-    folder = in_files(images(), tmp_path / "data", 2)
-    line = f"large moment-nmf --folder {folder} --out {tmp_path}/run --rank 4 --rounds 20 --holds"
-    shown = terminal.output(f"{line} images --shape 24x24")
+def test_a_dataset_becomes_partitions_that_the_command_takes(
+    tmp_path: Path, terminal: Terminal
+) -> None:
+    folder = tmp_path / "faces"
+    assert main(f"datasets partition lfw --folder {folder} --files 2".split()) == 0
+    printed = terminal.capsys.readouterr()
+    assert "62,498 entries in 2 files" in printed.out
+    assert "--holds images --shape 25x25" in printed.err
+    assert len([*folder.iterdir()]) == 2
+    line = f"large moment-nmf --folder {folder} --out {tmp_path}/run --rank 2 --rounds 4 --holds"
+    shown = terminal.output(f"{line} images --shape 25x25")
     assert "of the average column" in shown
     assert "shape is missing: it must be given for images" in terminal.refusal(f"{line} images")
     assert "holds = 'films' is not allowed" in terminal.refusal(f"{line} films")
-
-
-def test_datasets_become_partitions_and_give_what_they_give_in_memory(
-    tmp_path: Path, terminal: Terminal
-) -> None:
-    for samples in (documents(), images()):
-        folder = tmp_path / samples.unit
-        assert write_samples(samples, folder, 4) == len(entries(samples)[0])
-        layout = layout_of(folder, test_fraction=0.0, given=NOTHING)
-        assert len(layout.catalogue.source.files) == 4
-        units = UnitPartitions(layout, Here(), quiet, samples.shape)
-        assert units.given == len(samples)
-        used = np.count_nonzero(dense(samples), axis=1)
-        np.testing.assert_array_equal(units.counts[units.counts > 0], used[used > 0])
-        with pytest.raises(ParameterError, match=f"at most {len(samples)}, the {samples.unit}s"):
-            write_samples(samples, tmp_path / "more", len(samples) + 1)
-    line = f"datasets partition cartoon --folder {tmp_path}/faces --files 2"
-    assert main(line.split()) == 0
-    printed = terminal.capsys.readouterr()
-    assert "1,152,000 entries in 2 files" in printed.out
-    assert "--holds images --shape 24x24" in printed.err

@@ -18,9 +18,7 @@ from dpmc_core.privacy import budget
 from dpmc_core.privacy.budget import Budget, Curator, plan
 from dpmc_core.privacy.moments import sum_part
 from tests.faults import FULL_DISK, raising
-from tests.partitioned.folders import ratings, written
-from tests.partitioned.test_cluster import released, result_of
-from tests.partitioned.test_same_numbers import layout_of
+from tests.partitioned.folders import dpals_of, layout_of, ratings, released, written
 from tests.programs import run_python
 from tests.terminal import Terminal
 
@@ -74,7 +72,7 @@ def stopped_at(
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("secret", [False, True])
 @pytest.mark.parametrize("settings", RUNS, ids=str)
-def test_stopped_before_or_after_any_release(
+def test_a_run_stopped_before_or_after_any_release_goes_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, Any],
@@ -97,11 +95,11 @@ def test_stopped_before_or_after_any_release(
             return sample(release, rng)
 
         monkeypatch.setattr(module, "sample", noted)
-    whole = result_of(layout, tmp_path / "whole", **settings)
+    whole = dpals_of(layout, tmp_path / "whole", **settings)
     usual, once = released(tmp_path / "whole"), draws.copy()
     draws.clear()
     place = tmp_path / "run"
-    go_on = partial(result_of, layout, place, **settings)
+    go_on = partial(dpals_of, layout, place, **settings)
     for stop in range(1, len(usual) + 1):
         before = contents(place)
         stopped_at(monkeypatch, go_on, stop, after=after)
@@ -223,13 +221,13 @@ def test_nothing_half_written_stays_and_what_was_taken_away_is_not_drawn_again(
     is gone.
     """
     rng, place = np.random.default_rng(1), tmp_path / "run"
-    for error, told, message in (
+    for error, raised, message in (
         (KeyboardInterrupt(), KeyboardInterrupt, None),
         (FULL_DISK, FolderError, r"cannot be written \(No space left on device\)"),
     ):
         with RunFolder(place, {}) as folder, monkeypatch.context() as patch:
             patch.setattr("os.fsync", raising(error))
-            with pytest.raises(told, match=message):
+            with pytest.raises(raised, match=message):
                 folder.once("one", ones, rng)
             assert not [*(place / "released").iterdir(), *place.rglob(".part-*")]
     (place / "released" / ".part-killed").write_bytes(b"a draw that nobody read")
@@ -268,7 +266,7 @@ def test_what_may_leave_does_not_tell_the_noise(tmp_path: Path, secret: bool) ->
     layout = layout_of(written(tmp_path / "data", 3))
     settings = {"algorithm": "private-means", "item_share": None, "rank": None}
     settings |= {"secret": True, "seed": None} if secret else {}
-    result_of(layout, place, **settings)
+    dpals_of(layout, place, **settings)
     files = sorted((place / "released").iterdir())
     for path in files:
         assert set(np.load(path).files) == {"numbers", "name", "planned"}

@@ -23,6 +23,7 @@ from dpmc_core.experiments.worker.worker import Worker
 from dpmc_core.metrics.factors import keep_words, learned_words, tc_w2v
 from tests.own.files import (
     PLAIN,
+    decimal_commas,
     documents_zip,
     entries,
     long_csv,
@@ -56,11 +57,11 @@ def test_what_is_left_out_is_counted() -> None:
         "already; their mean counts",
     ):
         assert note in " ".join(table.notes)
-    assert entries(table)["r5", "new"] == 3.0
-    assert ("r6", "new") not in entries(table)
+    assert entries(table.ratings)["r5", "new"] == 3.0
+    assert ("r6", "new") not in entries(table.ratings)
     assert (table.entry.scale, table.options()) == ((1.0, 5.0), choices)
     for twice, rating in (("first", 4.0), ("last", 2.0)):
-        assert entries(read_table(data, value="stars", twice=twice))["r5", "new"] == rating
+        assert entries(read_table(data, value="stars", twice=twice).ratings)["r5", "new"] == rating
 
 
 def test_many_zeros_are_asked_about() -> None:
@@ -73,23 +74,15 @@ def test_many_zeros_are_asked_about() -> None:
     assert "are taken as ratings" not in " ".join(read_table(long_csv()).notes)
 
 
-def test_decimal_commas_are_read_as_points() -> None:
-    cells = (
-        f"r{k % 20};book {k % 7};{1 + k % 4},{'05'[k % 2]};{17 * k + 1_600_000_000}"
-        for k in range(140)
-    )
-    data = table_of(*cells, header="reader;book;stars;time")
-    table = read_table(data)
-    assert {*table.ratings.values} == {1.0, 2.5, 3.0, 4.5}
-    assert "have a decimal comma, which is read as a point" in " ".join(table.notes)
-    thousands = data.replace(b",5;", b",500;").replace(b",0;", b",000;")
-    with pytest.raises(DataError, match="leaves 0 ratings of 0 items by 0 users"):
-        read_table(thousands, value="stars")
-
-
-def test_quotes_that_are_letters_are_told() -> None:
-    notes = " ".join(read_table(table_of(*PLAIN, 'u1,"i5,3')).notes)
-    assert "Quotes are read as letters: not all are in pairs (the first: line 92)." in notes
+def test_decimal_commas_and_quotes_that_are_letters_are_told() -> None:
+    for data, note in (
+        (decimal_commas("5"), "90 ratings have a decimal comma, which is read as a point."),
+        (
+            table_of(*PLAIN, 'u1,"i5,3'),
+            "Quotes are read as letters: not all are in pairs (the first: line 92).",
+        ),
+    ):
+        assert note in " ".join(read_table(data).notes)
 
 
 def test_thousands_of_columns_of_one_name_are_told_apart_at_once() -> None:
