@@ -4,6 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
+from pages.parts.server import logs
 from tests.apart import run_apart
 
 
@@ -61,6 +64,14 @@ async def answered(
     names = {name.decode(): value.decode() for name, value in first.get("headers", ())}
     body = b"".join(message.get("body", b"") for message in others)
     return Answer(first["type"], first.get("status", 0), names, body)
+
+
+def noted_from_here(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The facts of each line that the log gets from here on; before, nothing was noted."""
+    lines: list[dict[str, Any]] = []
+    monkeypatch.setattr(logs, "note", lambda *_, **facts: lines.append(facts))
+    monkeypatch.setattr(logs, "_rare", {})
+    return lines
 
 
 def answer(layer: Any, path: str = "/", **request: str) -> Answer:

@@ -8,6 +8,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner as scanner
 
 from pages.parts.server import jobs, warm
+from tests.app.visits import another_visitor
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,8 +55,8 @@ def fresh_visitor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test is a visitor of its own, whose jobs end with it: without this all share the
     session's box, and compute beside the tests that follow.
     """
-    box = jobs.Box()
-    monkeypatch.setattr(jobs, "visit_box", lambda: box)
+    another_visitor(monkeypatch)
+    box = jobs.visit_box()
     yield
     for job in box.active():
         job.cancel()

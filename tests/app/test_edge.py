@@ -12,7 +12,7 @@ import pytest
 from dpmc_core.errors import ParameterError
 from pages.parts.server import logs, settings
 from pages.parts.server.layers import early, edge
-from tests.app.answers import Behind, answer
+from tests.app.answers import Behind, answer, noted_from_here
 
 EDGE = edge.Edge(Behind())
 
@@ -89,10 +89,7 @@ def test_a_frame_without_a_word_is_told_that_it_is_one() -> None:
 
 
 def test_what_is_refused_is_noted_but_fills_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    noted: list[dict[str, Any]] = []
-    monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
-    monkeypatch.setattr(logs, "_rare", {})
-
+    noted = noted_from_here(monkeypatch)
     headers = {"origin": 'https://evil.org/"}\x1b' + "x" * 999, "host": "lab.org"}
     for k in range(10):
         if k == 9:

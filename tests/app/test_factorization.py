@@ -45,7 +45,7 @@ def test_articles_show_both_coherences_and_the_warning() -> None:
     assert app.widget("f_word_list").value == "english"
     assert not any("private" in title for title in app.widget("f_word_list").options)
     shows(app.press(), W2V_WARNING)
-    (scores,) = [d.value for d in app.dataframe if "NPMI" in d.value.columns]
+    scores = app.table_with("NPMI")
     assert list(scores.columns) == ["method", "NPMI", "TC-W2V"]
     assert list(scores["method"])[-1] == "random words"
     assert not app.set(f_topic=3, f_document=3).error

@@ -20,7 +20,6 @@ from pages.parts.server.progress import standing
 from pages.parts.ui.figures import bars
 from pages.parts.ui.labels import _apart
 from pages.parts.ui.on_screen import Shown
-from tests.app.visits import open_page, shows
 
 HEIGHTS = st.lists(st.floats(0, 320), min_size=1, max_size=8)
 
@@ -59,12 +58,6 @@ def test_a_handout_says_what_the_screen_says_and_escapes_it() -> None:
     assert "Which &lt;noise&gt;?" in page
     assert 'href="http://x/?a=1&amp;b=&lt;2&gt;"' in page
     assert "2026-01-02" in page
-
-
-def test_a_bad_mode_in_a_link_is_named() -> None:
-    bad = open_page("home?present=maybe")
-    shows(bad, "'maybe' is not allowed here: it must be true or false", kinds=["warning"])
-    assert not open_page("home?present=true").warning
 
 
 def test_the_estimate_grows_with_the_work_and_learns_from_runs() -> None:

@@ -31,7 +31,7 @@ from pages.parts.server import jobs, run_store
 from pages.parts.tradeoffs.controls import BY, VIEWS
 from pages.parts.ui import run_panel
 from pages.parts.ui.declared import completion_link, factorization_link
-from tests.app.visits import SWEEP, TINY, Visit, keep, open_page, opened, shows
+from tests.app.visits import SWEEP, TINY, Visit, another_visitor, keep, open_page, opened, shows
 from tests.waiting import until
 
 
@@ -64,7 +64,7 @@ def test_an_example_is_shown_in_every_view(query: str, words: str) -> None:
         assert not app.error
         assert app.charts[0].proto.alt
         if (view, query) == ("curves", "t_vary=how many people"):
-            assert any("people needed (median)" in frame.value for frame in app.dataframe)
+            assert len(app.table_with("people needed (median)"))
 
 
 def test_examples_are_whole() -> None:
@@ -112,21 +112,17 @@ def test_what_a_quick_look_ran_is_not_run_again(
 ) -> None:
     """Two repetitions of the first, the middle and the last amount, and without noise."""
 
-    def offered(app: Visit) -> bool:
-        return "go-quick" in [button.key for button in app.button]
-
     wide = {"t_variance_rating": "1, 2, 3, 4, 5", "t_seeds": "3"}
-    assert not offered(open_page(SWEEP, **wide))
+    assert "go-quick" not in open_page(SWEEP, **wide).buttons
     monkeypatch.setattr(run_panel, "_WORTH_A_QUICK_LOOK", 0.0)  # as if it took long
     app = open_page(SWEEP, **wide).press("go-quick")
     assert app.verdict.startswith("Quick look (2 repetitions): At variance 3, Laplace noise")
     assert app.query_params["run"] in ("quick", ["quick"])
     assert count(own_store) == 2 * (3 + 1)
-    another = jobs.Box()
-    monkeypatch.setattr(jobs, "visit_box", lambda: another)  # another visitor
+    another_visitor(monkeypatch)
     again = open_page(SWEEP, **wide, run="quick")
     assert again.verdict == app.verdict
-    assert not offered(again)
+    assert "go-quick" not in again.buttons
     assert again.press().verdict.startswith("At variance 2, Laplace noise")
     job = jobs.current("sweep")
     assert (job.results[0].before, job.results[0].total) == (8, 3 * (5 + 1))
@@ -432,7 +428,7 @@ def test_runs_are_filtered_compared_and_deleted_by_who_may(
         config.set_option("server.address", address)
         config.set_option("server.corsAllowedOrigins", others)
         monkeypatch.setenv("DPMC_DELETE_RUNS", who)
-        assert ("delete-runs" in [b.key for b in app.run().button]) == offered, (address, who)
+        assert ("delete-runs" in app.run().buttons) == offered, (address, who)
     monkeypatch.delenv("DPMC_DELETE_RUNS")
     shows(app.run().press("delete-runs"), "2 runs were deleted")
     with RunStore(own_store) as store:
@@ -493,7 +489,7 @@ def test_runs_of_pages_are_kept() -> None:
     jobs.visit_box().replace(
         jobs.Job(kind="sweep", specs=(swept,), results=[None], state="cancelled")
     )
-    table = next(f.value for f in open_page("runs").dataframe if "mine" in f.value)
+    table = open_page("runs").table_with("mine")
     assert table["mine"].tolist() == ["sweep", "yes", "yes", ""]  # the visitor's own first
 
 

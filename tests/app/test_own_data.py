@@ -54,9 +54,9 @@ def own_set(app: Visit) -> OwnSet:
 def follow(app: Visit, page: str, label: str) -> Visit:
     """Follow the link to ``page`` that says ``label``."""
     (query,) = [
-        link.proto.query_string
-        for link in app.get("page_link")
-        if link.proto.page == page and label in f"{link.proto.label} {link.proto.query_string}"
+        link.query_string
+        for link in app.links
+        if link.page == page and label in f"{link.label} {link.query_string}"
     ]
     app.query_params.clear()
     return app.go_to(f"{page}?{query.lstrip('?')}")
@@ -95,7 +95,7 @@ def test_the_least_epsilon_of_ones_own_file_is_a_link_and_a_press_away() -> None
     follow(app, "datasets", "Ask this of your own ratings").upload(ratings_file())
     follow(app, "plan", "Least ε of a private model on it")
     assert app.widget("n_data_ratings").value == own_set(app).name
-    assert "Ask this" not in " ".join(link.proto.label for link in app.get("page_link"))
+    assert "Ask this" not in " ".join(link.label for link in app.links)
     assert not app.warning
     app.widget("n_go").click().run()
     assert jobs.current("plan").specs[0].base.dataset == own_set(app).name
@@ -148,21 +148,17 @@ def test_what_is_doubtful_is_asked_and_the_answer_counts() -> None:
     shows(app.choose("Rows that sum up others", ""), "- 104 ratings from")
 
 
-def test_another_visitor_finds_nothing() -> None:
+def test_another_visitor_finds_nothing_hears_what_became_of_the_data_and_runs_nothing() -> None:
     name = own_set(brought(ratings_file())).name
     assert re.fullmatch(r"own-ratings-[0-9a-f]{16}", name)
     assert "Your ratings" not in open_page("completion").widget("dataset").options
     for link in (name, "Your ratings"):
-        linked = open_page(f"completion?dataset={link}")
+        linked = open_page(f"completion?dataset={link}&run=1")
         assert re.search("is not allowed|are not here", linked.texts("warning"))
         assert not linked.error
+    shows(linked, "“Your ratings” are not here", "in one tab", kinds=["warning"])
     with pytest.raises(ParameterError, match="a set of this visit"):
         user_datasets.find(name)  # nor does code that runs for nobody
-
-
-def test_in_another_tab_the_address_says_what_became_of_the_data_and_runs_nothing() -> None:
-    app = open_page("completion?dataset=Your ratings&run=1")
-    shows(app, "“Your ratings” are not here", "in one tab", kinds=["warning"])
     assert open_page("completion?rank=nonsense&run=1").warning
     assert jobs.current("run") is None
 
@@ -296,7 +292,7 @@ def test_ones_own_ratings_are_audited_with_a_record_of_ones_choice() -> None:
     app = brought(ratings_file()).go_to("audit?x_target=als&x_dataset_runs=200")
     app.set(x_ratings=own_set(app).name)
     # the game is about synthetic data
-    assert not any(link.proto.page == "game" for link in app.get("page_link"))
+    assert "game" not in [link.page for link in app.links]
     app.set(x_record="nobody").press("x_go").wait("failed")
     shows(app, "record = 'nobody'", kinds=["error"])
     app.set(x_record="3").press("x_go")

@@ -78,7 +78,8 @@ LINKS: list[tuple[str, dict[str, Any]]] = [
         {"t_noises": ["huber", "gaussian"]},
     ),
     ("tradeoffs?t_protect=user&t_by=epsilon", {"t_protect": "user"}),  # it has no such box
-    ("tradeoffs?present=true&t_slide=How many people?", {"t_slide": "people"}),
+    ("tradeoffs?present=true&t_slide=How many people?", {"present": True, "t_slide": "people"}),
+    ("audit?x_target=moments&x_by=one&x_canaries=1,800", {"x_canaries": 1800}),
 ]
 
 
@@ -109,7 +110,10 @@ BAD_LINKS = [
         ["a number from 0.01 to 20.", "one of 1,000", "true or false", "above 0 and below 1"],
     ),
     ("mechanisms?m_by=&m_delta=tiny", ["one of", "above 0"]),
-    ("home?home_epsilon=0.05&home_seed=-1", ["one of 0.1", "a whole number from 0"]),
+    (
+        "home?home_epsilon=0.05&home_seed=-1&present=maybe",
+        ["one of 0.1", "a whole number from 0", "here: it must be true or false"],
+    ),
     (
         "audit?x_epsilon=0&x_confidence=1&x_case=worse&x_runs=7",
         ["number from 0.001", "above 0.5 and at most 0.999999999", "one of as", "one of 1,000"],

@@ -12,9 +12,8 @@ from dpmc_core.planning.goal import ModelPlan, Search
 from dpmc_core.planning.models import examples, search
 from dpmc_core.planning.project import Item, Project, share_out
 from pages.parts.server import jobs
-from pages.parts.server.job import Box
 from pages.parts.ui import run_panel
-from tests.app.visits import Visit, open_page, shows
+from tests.app.visits import Visit, another_visitor, open_page, shows
 from tests.waiting import until
 
 MODEL, PROJECT = "plan?n_kind=model", "plan?n_kind=project"
@@ -45,8 +44,8 @@ def test_an_address_is_planned(query: str, spec: PlanSpec) -> None:
 def test_every_section_opens_and_says_how_to_do_it_again() -> None:
     app, spec = open_page("plan"), PlanSpec(margin=1.0, people=5000, releases=10)
     assert app.verdict == plan(spec).sentence
-    (table,) = [f.value for f in app.dataframe if "standard deviation" in f.value]
-    assert table["standard deviation"].str.endswith(" points").all()
+    deviations = app.table_with("standard deviation")["standard deviation"]
+    assert deviations.str.endswith(" points").all()
     assert [code.value for code in app.code][:2] == [spec.command(), spec.python().strip()]
     less = "a margin of ±1.89 points, or 9,474 people, or 3 releases"
     shows(
@@ -101,8 +100,7 @@ def test_stored_searches_are_what_searching_again_begins_with() -> None:
 
 def seen_by_another(link: str, app: Visit, monkeypatch: pytest.MonkeyPatch) -> Visit:
     """What another visitor sees at the address of a finished search: the same."""
-    another = Box()
-    monkeypatch.setattr(jobs, "visit_box", lambda: another)
+    another_visitor(monkeypatch)
     again = open_page(link)
     assert again.verdict == app.verdict
     assert not again.error
@@ -115,7 +113,7 @@ def test_a_search_runs_on_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(run_panel, "_WORTH_A_QUICK_LOOK", 0.0)  # as if it took long
     app = open_page(f"{link}&run=quick").wait("done")
     assert app.verdict.startswith("Quick look (4 repetitions): One-shot moments is better")
-    assert "n_go-quick" not in [button.key for button in app.button]
+    assert "n_go-quick" not in app.buttons
     app.press("n_go").wait("done")
     assert jobs.current("plan").results[0].before == 12
     assert app.verdict.startswith("One-shot moments is better than the best baseline from")

@@ -15,8 +15,8 @@ from dpmc_core.experiments.store.session import Session, read_session
 from dpmc_core.experiments.store.store import RunStore
 from pages.parts.runs.session import saved
 from pages.parts.server import jobs, run_store
-from pages.parts.server.job import Box, Job
-from tests.app.visits import SWEEP, TINY, keep, open_page, shows
+from pages.parts.server.job import Job
+from tests.app.visits import SWEEP, TINY, another_visitor, keep, open_page, shows
 from tests.own.files import long_csv
 
 
@@ -34,8 +34,7 @@ def test_a_sweep_is_drawn_on_another_server_without_a_run(
     assert link.startswith("tradeoffs?")
     assert "run=" not in link
     monkeypatch.setenv("DPMC_STORE", str(tmp_path / "another.sqlite"))
-    another = Box()
-    monkeypatch.setattr(jobs, "visit_box", lambda: another)
+    another_visitor(monkeypatch)
     there = open_page("runs").upload(content_of(session), "mine.json")
     table = there.dataframe[0].value
     assert table["mine"].tolist() == ["yes"] * 6
@@ -57,13 +56,13 @@ def test_the_stores_own_runs_come_before_a_files(own_store: Path) -> None:
     assert table["result"].tolist() == [record.value]
     assert table["mine"].tolist() == ["yes"]
     assert "from a file" not in table
-    assert "delete-runs" in [button.key for button in app.button]
+    assert "delete-runs" in app.buttons
     with RunStore(own_store) as store:
         store.delete([record.key])
     app.run()
     assert app.dataframe[0].value["from a file"].tolist() == [True]
     shows(app, "From your file, not computed here: 1.", "1 run from a file")
-    assert "delete-runs" not in [button.key for button in app.button]
+    assert "delete-runs" not in app.buttons
     shows(app.press("s_forget"), "No run is kept yet")
 
 
@@ -114,7 +113,7 @@ def test_a_bad_file_takes_nothing_away(own_store: Path) -> None:
     assert len(app.dataframe[0].value) == 1
     links = ("https://evil.example/?a=b", "runs?runs=[x](http://evil.example)", "nothing?a=1")
     app.upload(content_of(Session(links, ())), "x.json")
-    assert [link.proto.page for link in app.get("page_link")] == ["runs"]
+    assert [link.page for link in app.links] == ["runs"]
 
 
 def test_own_data_stays_out_and_secret_noise_is_never_found_by_its_settings(

@@ -69,7 +69,7 @@ def test_recommendations_and_lists_are_run() -> None:
     lines = app.texts("markdown").split("\n")
     assert sum("Recall@20" in line and "most liked (" in line for line in lines) == 3
     app.set(recall_at=7)
-    (table,) = (frame.value for frame in app.dataframe if "k" in frame.value)
+    table = app.table_with("k")
     assert list(table["k"]) == ["5", "7", "10", "20", "50", "100"]
     assert set(table.iloc[-1, 1:]) == {"1", "1 ± 0"}  # of 60 items
     shows(app.set(b_like_algorithm="popular"), "The settings have changed", kinds=["info"])

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import pytest
+from pandas import DataFrame
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
@@ -101,6 +103,21 @@ class Visit(AppTest):
         return " ".join(notes)
 
     @property
+    def buttons(self) -> list[str]:
+        """The keys of the buttons."""
+        return [button.key for button in self.button]
+
+    @property
+    def links(self) -> list[Any]:
+        """The links to pages, with their labels and queries."""
+        return [link.proto for link in self.get("page_link")]
+
+    def table_with(self, column: str) -> DataFrame:
+        """The one table that has this column."""
+        (table,) = (frame.value for frame in self.dataframe if column in frame.value)
+        return table
+
+    @property
     def charts(self) -> Sequence[Any]:
         """The figures."""
         return self.get("plotly_chart")
@@ -153,6 +170,12 @@ def open_page(link: str, **params: str | list[str]) -> Visit:
     app = visit(link, **params)
     app.session_state["open_all"] = True
     return app.run()
+
+
+def another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on pages are opened by somebody else, who has no jobs yet."""
+    box = jobs.Box()
+    monkeypatch.setattr(jobs, "visit_box", lambda: box)
 
 
 def shows(app: Visit, *texts: str, without: Sequence[str] = (), kinds: Sequence[str] = ()) -> None:

@@ -23,6 +23,12 @@ FLAGS = [
     "--disable-sync",
 ]
 
+# what no words of a stranger's may become, looked for in the page's own part
+THEIRS = (
+    'a[href*="evil" i], img[src*="evil" i], a[href^="mailto"], .katex, '
+    '[data-testid="stMain"] b, [data-testid="stMain"] s'
+)
+
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -69,3 +75,18 @@ def page(desktop: BrowserContext) -> Iterator[Page]:
     opened = desktop.new_page()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def nothing_from_strangers(page: Page) -> Iterator[None]:
+    """The page asks for no address of a stranger's, and in the end shows nothing of theirs but
+    words.
+    """
+    addresses, dialogs = list[str](), list[str]()
+    page.on("request", lambda request: addresses.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    yield
+    assert not [url for url in addresses if "evil" in url.lower()]
+    assert dialogs == []
+    theirs = page.locator(THEIRS)
+    assert theirs.count() == 0, theirs.first.evaluate("e => e.outerHTML")

@@ -16,9 +16,9 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from benchmarks.server.messages import ATTACKS, HANDOUT, asked_all_the_while, attack
 from benchmarks.server.visitor import App, Visitor, running_app
-from pages.parts.server import logs
 from pages.parts.server.layers import messages, on_request
 from tests.apart import run_apart
+from tests.app.answers import noted_from_here
 from tests.server.test_failures import ends, going, shown, until
 
 JOB = "dataset=skewed&n_users=1000&n_items=600&n_ratings=60000&rank=32&iterations=300&n=1&run=1"
@@ -159,9 +159,7 @@ def test_every_kind_of_message_is_listed_or_refused() -> None:
 def test_what_is_refused_is_not_heard_and_what_is_no_message_ends_the_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    noted: list[dict[str, Any]] = []
-    monkeypatch.setattr(logs, "note", lambda *_, **facts: noted.append(facts))
-    monkeypatch.setattr(logs, "_rare", {})
+    noted = noted_from_here(monkeypatch)
     line = Line(BEAT, sent(clear_cache=True), BEAT).through()
     assert line.heard == [{"type": "websocket.receive", **BEAT}] * 2
     assert [event["type"] for event in line.sent] == ["websocket.send"]

@@ -1,7 +1,6 @@
 """A stranger's words wherever they can stand: nothing of them is drawn, linked or fetched."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page
@@ -10,7 +9,7 @@ from tests.browser.test_app import finished, opened, reads, ready, turn_to
 from tests.browser.test_own_data import STRANGE, bring, enter
 from tests.own.files import documents_zip, long_csv, picture, zipped
 
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("nothing_from_strangers")]
 WORDS = " ".join(STRANGE)
 # archives take no colon in a name, and a stroke begins another folder
 FOLDERS = (
@@ -24,27 +23,9 @@ FOLDERS = (
     "$x^2$ $$y$$",
     "&lt;i&gt; &#33;",
 )
-# what none of them may become, looked for in the page's own part
-MADE = (
-    'a[href*="evil" i], img[src*="evil" i], a[href^="mailto"], .katex, '
-    '[data-testid="stMain"] b, [data-testid="stMain"] s'
-)
 
 
-@pytest.fixture
-def asked(page: Page) -> Iterator[list[str]]:
-    """Addresses that the page asks for; at the end none is a stranger's."""
-    found: list[str] = []
-    page.on("request", lambda request: found.append(request.url))
-    dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    yield found
-    assert not [url for url in found if "evil" in url.lower()]
-    assert dialogs == []
-    assert page.locator(MADE).count() == 0, page.locator(MADE).first.evaluate("e => e.outerHTML")
-
-
-def test_names_of_files(page: Page, app_url: str, asked: list[str]) -> None:
+def test_names_of_files(page: Page, app_url: str) -> None:
     """Refused and read ones: their names stand in the refusal, and beside the field."""
     for k in range(3):
         name = " ".join(STRANGE[k::3]).replace("/", "∕").replace("\\", "")[:120]
@@ -54,9 +35,7 @@ def test_names_of_files(page: Page, app_url: str, asked: list[str]) -> None:
     reads(page, "can be chosen on every page")
 
 
-def test_names_of_columns_values_and_what_is_asked_about_them(
-    page: Page, app_url: str, asked: list[str]
-) -> None:
+def test_names_of_columns_values_and_what_is_asked_about_them(page: Page, app_url: str) -> None:
     """In the select boxes, the first rows, the notes, the questions and the refusals."""
     quoted = [f'"{words[:70]}"'.replace("\n", " ") for words in STRANGE]
     stars = [[k * (c + 1) % 5 + 1 for c in range(len(quoted) - 1)] for k in range(30)]
@@ -77,9 +56,7 @@ def test_names_of_columns_values_and_what_is_asked_about_them(
     reads(page, "at most 20 numbers with commas")
 
 
-def test_names_of_folders_as_classes_of_documents(
-    page: Page, app_url: str, asked: list[str]
-) -> None:
+def test_names_of_folders_as_classes_of_documents(page: Page, app_url: str) -> None:
     bring(page, app_url, "documents", "classes.zip", documents_zip(36, FOLDERS))
     page.get_by_role("link", name="Use it on the Factorization page").click()
     ready(page)
@@ -92,9 +69,7 @@ def test_names_of_folders_as_classes_of_documents(
         ready(page)
 
 
-def test_names_of_members_and_folders_of_pictures(
-    page: Page, app_url: str, asked: list[str]
-) -> None:
+def test_names_of_members_and_folders_of_pictures(page: Page, app_url: str) -> None:
     files = {f"{FOLDERS[k % len(FOLDERS)]}/{k}.png": picture(seed=k) for k in range(16)}
     bring(page, app_url, "images", "faces.zip", zipped(files))
     broken = {**files, f"{' '.join(FOLDERS)}.png": b"no picture"}
