@@ -41,7 +41,7 @@ FIELDS = {"entries.py": "made", "spec.py": "made", "factorize.py": "found", "att
 MOST_CHARACTERS = 100
 # Tokens of code at most, without comments and docstrings. They only fall: whoever removes code
 # lowers them, and a feature that raises them says in CHANGELOG by how much.
-MOST_TOKENS = {"product": 345_700, "tests": 219_000}
+MOST_TOKENS = {"product": 344_550, "tests": 215_850}
 SLACK = 0.02  # how far below them the code may be before they are lowered
 
 
