@@ -38,9 +38,9 @@ run: $(VENV)/.run-$(VERSIONS)
 	$(BIN)/streamlit run app.py
 
 test: lint
-# on two cores, one thread each: what is quick computes, the rest waits a third of its time
+# two processes on one thread each: on two cores more would wait for one another
 	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= \
-	  $(BIN)/python -m pytest -n $(if $(filter short,$(TESTS)),2,3) --dist worksteal $(MARKS_$(TESTS))
+	  $(BIN)/python -m pytest -n 2 --dist worksteal $(MARKS_$(TESTS))
 
 lint: $(VENV)/.dev-$(VERSIONS)
 	$(BIN)/ruff format --check .
