@@ -42,13 +42,13 @@ class Limit:
     high: float
     meaning: str
     default: float = math.nan  # what widgets start from where no config declares one
-    integer: bool = False
+    integer: bool = False  # of a field: whether its type is int
     open_low: bool = False
     open_high: bool = False
     label: str = ""  # what its box on a page is called; without one it has none of its own
     step: float | None = None  # of that box
     format: str = ""  # of the number in that box, as printf writes it
-    name: str = ""  # of a field's that of the field, and whole numbers as its type says
+    name: str = ""  # of a field: its own
 
     @property
     def allowed(self) -> str:

@@ -24,9 +24,7 @@ class FactorModel:
     item_factors: FloatArray
 
     def predict(self, users: IntArray, items: IntArray) -> FloatArray:
-        """u_i·v_j for each pair (same length), in pieces so that what is gathered stays in the
-        cache.
-        """
+        """u_i·v_j for each pair (same length)."""
         return products_at(self.user_factors, self.item_factors, users, items)
 
     def block(self, users: slice | IntArray) -> FloatArray:
