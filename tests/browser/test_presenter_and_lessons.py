@@ -32,11 +32,11 @@ def test_arrows_move_the_control_and_pages_turn(page: Page, app_url: str) -> Non
 
 # ← is pressed in the moment in which the new verdict is drawn, before the slider has followed
 PRESS_AT_ONCE = """() => {
-  const said = () => document.querySelector('.st-key-verdict').innerText;
-  window.verdicts = [said()];
+  const verdict = () => document.querySelector('.st-key-verdict').innerText;
+  window.verdicts = [verdict()];
   const watch = new MutationObserver(() => {
-    if (said() === window.verdicts.at(-1)) return;
-    window.verdicts.push(said());
+    if (verdict() === window.verdicts.at(-1)) return;
+    window.verdicts.push(verdict());
     if (window.verdicts.length > 2) watch.disconnect();
     else document.dispatchEvent(new KeyboardEvent(
       'keydown', {key: 'ArrowLeft', code: 'ArrowLeft', bubbles: true}));

@@ -16,8 +16,8 @@ RNG = np.random.default_rng
 STARS = RNG(3).integers(1, 6, (40, 6)).astype(float)
 
 
-def asked(data: bytes, **choices: Any) -> dict[str, str]:
-    """By field of its reading what is asked about a table."""
+def questions_about(data: bytes, **choices: Any) -> dict[str, str]:
+    """The questions about a table, by field of its reading."""
     questions = own.inspect("ratings", "a.csv", data, **choices).questions
     return {question.field: question.text for question in questions}
 
@@ -190,7 +190,9 @@ def test_columns_of_counts_are_asked_about_and_those_of_ratings_are_not() -> Non
     assert {name for name in counts | others if role_of(name)[0] == "count"} == counts
     for name in ("plays", "rating"):
         data = table_of(*(f"u{k % 9},i{k},{k % 40}" for k in range(90)), header=f"u,i,{name}")
-        assert ("'plays' looks like counts" in asked(data).get("value", "")) == (name in counts)
+        assert ("'plays' looks like counts" in questions_about(data).get("value", "")) == (
+            name in counts
+        )
 
 
 @pytest.mark.parametrize(
@@ -214,16 +216,16 @@ def test_columns_that_say_nothing_are_asked_about() -> None:
     )
     reading = own.inspect("ratings", "a.csv", films).reading
     assert (reading.layout, reading.value) == ("long", "rating")
-    assert "No column says that it names users" in asked(films)["user"]
+    assert "No column says that it names users" in questions_about(films)["user"]
     for who in ("who", "user"):
         stars = table_by(
             lambda k: f"{k % 20},b{k % 7},{k % 4 + 1 if k % 5 else 99}", 140, f"{who},what,stars"
         )
         assert read_table(stars).ratings.high == 4
-        doubts = asked(stars)
+        doubts = questions_about(stars)
         assert "99 stands in 28 cells" in doubts["missing"]
         assert ("names users: 'who'" in doubts.get("user", "")) == (who == "who")
-    (question,) = asked(
+    (question,) = questions_about(
         table_by(lambda k: f"u{k % 9},m{k % 7},2024-01-0{1 + k % 9}", 140, "user,movie,when")
     ).values()
     assert question.startswith("No column holds ratings: each row is taken as a like")
@@ -231,7 +233,7 @@ def test_columns_that_say_nothing_are_asked_about() -> None:
 
 def test_what_is_given_is_asked_about_no_more() -> None:
     data = table_of(*(f"{k},p{k},1,2,3,4,5" for k in range(9)), header="row,user,i1,i2,i3,i4,i5")
-    assert not asked(data, index="row")
+    assert not questions_about(data, index="row")
     assert "row number" not in own.describe("ratings", "a.csv", data, index="none")["columns"]
     # the ends of the scale choose no column
     rows = (f"g{k % 9},t{k // 9},{k % 5 + 1}" for k in range(60))
